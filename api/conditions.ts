@@ -67,6 +67,12 @@ export const CONDITIONS = {
     meaning:
       'The engine passes its health check. False: Starting, EngineUnhealthy (it was healthy before), or a crash, with the lines of its log that report an error, or else its last one. True, StartedWithoutParsers: the parsers of a guessed model family did not fit.',
   },
+  adapterReady: {
+    kind: 'ModelDeployment',
+    type: 'AdapterReady',
+    meaning:
+      'At least one engine of the base has loaded the adapter, with its current source; absent for deployments that are none. False: NotAccepted (the base does not serve it), Downloading, DownloadFailed (with the words of the Job), BaseNotReady, Loading, LoadFailed (with the words of the engine). Unknown: NotReported while Redis is unavailable.',
+  },
   routeReady: {
     kind: 'ModelDeployment',
     type: 'RouteReady',

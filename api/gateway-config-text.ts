@@ -38,7 +38,12 @@ const MAX_JSON_BODY_BYTES = 160 * 1024 * 1024;
  * operator are kept. Throws an error that describes the problem.
  */
 export function parseGatewayConfig(text: string): GatewayConfig {
-  const config = JSON.parse(text) as Partial<GatewayConfig> | null;
+  const config = checkConfig(JSON.parse(text) as Partial<GatewayConfig> | null);
+  config.adapters?.forEach(checkConfig);
+  return config;
+}
+
+function checkConfig(config: Partial<GatewayConfig> | null): GatewayConfig {
   if (typeof config !== 'object' || config === null) throw new Error('the configuration is not an object');
   if (config.v !== 1) throw new Error(`the configuration has version ${config.v}, this gateway supports 1`);
   for (const field of STRINGS)

@@ -19,7 +19,7 @@ import { parseDuration } from './quantity.ts';
 
 const limits = z.record(z.string(), z.number()) as unknown as z.ZodType<ResolvedLimits>;
 
-export const gatewayConfig = z.object({
+const deploymentConfig = z.object({
   v: z.literal(1),
   namespace: z.string(),
   name: z.string(),
@@ -102,6 +102,22 @@ export const gatewayConfig = z.object({
   corsOrigins: z.array(z.string()).optional(),
   /** Base URL of the published documentation, to which errors link; absent = none. */
   documentationURL: z.string().optional(),
+  /** Absent: it has pods of its own. */
+  adapter: z
+    .object({
+      /** The deployment whose pods serve it. */
+      base: z.string(),
+      /** Where their gateways serve it. */
+      port: z.int(),
+      /** Where their engines find it. */
+      path: z.string(),
+    })
+    .optional(),
+});
+
+export const gatewayConfig = deploymentConfig.extend({
+  /** LoRA adapters that the deployment's pods serve as well; absent: none. */
+  adapters: z.array(deploymentConfig).optional(),
 });
 export type GatewayConfig = z.infer<typeof gatewayConfig>;
 

@@ -21,6 +21,9 @@ export const workspaceDataKey = (masterKey: string, namespace: string) =>
   deriveSecret(masterKey, `data/${namespace}`);
 export const peerToken = (masterKey: string, namespace: string, name: string) =>
   deriveSecret(masterKey, `peer/${namespace}/${name}`).toString('base64url');
+/** Among the replicas that serve an adapter: their base's token is that of its own. */
+export const adapterToken = (basePeer: string, adapter: string) =>
+  deriveSecret(basePeer, `adapter/${adapter}`).toString('base64url');
 /** Marks requests that a front holds and resends, for replicas; derived from the peer token, which stays internal. */
 export const heldToken = (peer: string) => deriveSecret(peer, 'held').toString('base64url');
 /** Signs links to results at a deployment's own endpoint, for its replicas and the fronts. */

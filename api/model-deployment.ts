@@ -10,6 +10,7 @@ import {
   observedGeneration,
   type ResourceDefinition,
 } from './kubernetes-types.ts';
+import { modelAdapter } from './model-adapter.ts';
 import { modelLimits } from './model-limits.ts';
 import { imageModel, videoModel } from './model-media.ts';
 import { modelEngine, modelGPU, modelResources, modelTemplate } from './model-pod.ts';
@@ -57,12 +58,19 @@ const pricing = z
   .prefault({})
   .describe("Charged to the workspace's credit; free if absent.");
 
+/** What belongs to pods. */
+const ADAPTERS_LACK = ['engine', 'gpu', 'resources', 'replicas', 'scaling', 'concurrency'] as const;
+
+/** In place of the engine that an adapter does not have: nothing is started with it. */
+const NO_ENGINE = modelEngine.parse({ preset: 'custom', image: 'none' });
+
 export const modelDeploymentSpec = z
   .object({
     id: immutableId('Registration id; derived from the name if absent.'),
     kind: z.enum(MODEL_KINDS).describe('Vision-language models are LLM.'),
     model,
-    engine: modelEngine,
+    adapterOf: modelAdapter.optional(),
+    engine: modelEngine.optional().transform((engine) => engine ?? NO_ENGINE),
     gpu: modelGPU.optional(),
     resources: modelResources.optional(),
     replicas: z.int().min(0).max(1000).optional().describe('Pods; 1 if absent. Not together with scaling.'),
@@ -126,7 +134,33 @@ export const modelDeploymentSpec = z
       },
       { rule: 'has(self.id) == has(oldSelf.id)', message: 'id is immutable', fieldPath: '.id' },
       {
-        rule: `self.engine.preset in ${PRESETS_IN_CEL}[self.kind]`,
+        rule: 'has(self.adapterOf) == has(oldSelf.adapterOf)',
+        message: 'adapterOf is immutable',
+        fieldPath: '.adapterOf',
+      },
+      {
+        rule: 'has(self.engine) || has(self.adapterOf)',
+        message: 'engine is required, except for an adapter',
+        fieldPath: '.engine',
+      },
+      {
+        rule: `!has(self.adapterOf) || !(${ADAPTERS_LACK.map((field) => `has(self.${field})`).join(' || ')})`,
+        message: `an adapter is served by the pods of its base: ${ADAPTERS_LACK.join(', ')} are not allowed with adapterOf`,
+        fieldPath: '.adapterOf',
+      },
+      {
+        rule: "!has(self.adapterOf) || self.kind == 'LLM'",
+        message: 'adapterOf is allowed with kind LLM only',
+        fieldPath: '.adapterOf',
+      },
+      {
+        rule: '!has(self.adapterOf) || (has(self.model.source) && (has(self.model.source.s3) || has(self.model.source.huggingFace) && !has(self.model.source.huggingFace.cache)) && !has(self.model.source.cache))',
+        message:
+          'an adapter needs huggingFace or s3, without a cache: it is kept in the claim of engine.adapters of its base',
+        fieldPath: '.model.source',
+      },
+      {
+        rule: `!has(self.engine) || self.engine.preset in ${PRESETS_IN_CEL}[self.kind]`,
         message: `engine.preset must serve the kind; ${PRESET_LIST}`,
         messageExpression: `'engine.preset ' + self.engine.preset + ' does not serve kind ' + self.kind + '; ${PRESET_LIST}'`,
         fieldPath: '.engine.preset',
@@ -195,6 +229,13 @@ export const modelDeploymentStatus = z.object({
     .optional()
     .describe('What the autoscaler sees and does; absent without spec.scaling.'),
   startup: modelStartup.optional(),
+  adapter: z
+    .object({
+      claimName: z.string().describe('The claim.'),
+      entry: z.string().describe('Its folder there.'),
+    })
+    .optional()
+    .describe('What was downloaded last of a LoRA adapter: its base serves that.'),
   conditions,
 });
 export type ModelDeploymentStatus = z.infer<typeof modelDeploymentStatus>;

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ENGINE_PRESETS } from './engine-presets.ts';
 import { ENGINE_ROUTES } from './engine-routes.ts';
 import { cel, environmentVariable, objectName, passthrough, stringMap } from './kubernetes-types.ts';
+import { engineAdapters } from './model-adapter.ts';
 import { MODEL_FAMILIES } from './model-families.ts';
 import { duration, quantity, quantityBetween } from './quantity.ts';
 
@@ -60,6 +61,7 @@ export const modelEngine = z
           'the source or model.id; none for no parsers. Flags in args go before.',
       ),
     kvCache: kvCache.optional(),
+    adapters: engineAdapters.optional(),
     port: z
       .int()
       .min(1024)
@@ -91,11 +93,18 @@ export const modelEngine = z
   })
   .meta({
     description: 'The engine that runs the model.',
-    ...cel({
-      rule: "self.preset != 'custom' || has(self.image)",
-      message: 'engine.image is required with preset custom',
-      fieldPath: '.image',
-    }),
+    ...cel(
+      {
+        rule: "self.preset != 'custom' || has(self.image)",
+        message: 'engine.image is required with preset custom',
+        fieldPath: '.image',
+      },
+      {
+        rule: "!has(self.adapters) || self.preset in ['vllm', 'simulator']",
+        message: 'engine.adapters is allowed with preset vllm only',
+        fieldPath: '.adapters',
+      },
+    ),
   });
 
 export const modelGPU = z

@@ -14,6 +14,7 @@ const NODE_TIMEOUT_MS = 300_000;
 
 /** What can be known without reading the model itself; the condition `Fits` says the rest. ASCII, for a header. */
 export function findModelWarnings(spec: ModelDeploymentSpec): string[] {
+  if (spec.adapterOf) return [];
   const isSleepless = spec.scaling?.idle === 'Sleep' && !canSleep(spec);
   return [
     ...warnOfUncached(spec),

@@ -270,6 +270,10 @@ export interface Heartbeat extends WorkCounters {
   abandoned?: number;
   /** Its engine sleeps until a request arrives; absent: it does not. */
   asleep?: boolean;
+  /** Its engine's name of the adapter that it has loaded; absent: none. */
+  adapter?: string;
+  /** Why its engine has not loaded the adapter, in the engine's words; absent: it has, or says nothing. */
+  adapterError?: string;
   draining: boolean;
   version: string;
   /** Maximum milliseconds until its next one. */

@@ -16,6 +16,10 @@ export const WEIGHTS_VARIABLES = {
     'WEIGHTS_POD_NAME',
     'The pod whose engine will read the weights; unset for a prefetch, which evicts nothing.',
   ),
+  isRequired: flag(
+    'WEIGHTS_REQUIRED',
+    'Whether a prefetch fails where there is no space: nothing else downloads these weights.',
+  ),
   repository: text('WEIGHTS_REPOSITORY', 'Repository on a hub. Either this or WEIGHTS_S3_URI is required.'),
   revision: text('WEIGHTS_REVISION', 'Branch, tag or commit of the repository; the default branch if unset.'),
   hub: text('HF_ENDPOINT', 'URL of the hub.', 'https://huggingface.co'),

@@ -115,6 +115,8 @@ export interface DeploymentView {
    */
   queue: { waiting: number; queued: number; running: number; abandoned: number } | null;
   createdAt: string;
+  /** The deployment whose pods serve it as a LoRA adapter; null: it has pods of its own. */
+  adapterOf: string | null;
   /** What the engine was started with. */
   engine: {
     preset: string;

@@ -66,8 +66,15 @@ export function createControllers(
     reconcile: (key, signal) => modelReconciler.reconcile(key, signal),
     watches: [
       watchOf({ watcher: view.models, mapToKeys: ownKey, isRelevant: changedBeyondStatus }),
-      watchOf({ watcher: view.pods, mapToKeys: modelKeyOf }),
+      watchOf({
+        watcher: view.pods,
+        mapToKeys: (pod) => modelKeyOf(pod).flatMap((key) => [key, ...index.listAdapters(key)]),
+      }),
       ...view.children.map((watcher) => watchOf({ watcher, mapToKeys: parentKeyOf })),
+      watchOf({
+        watcher: view.jobs,
+        mapToKeys: (job) => parentKeyOf(job).filter((key) => index.isAdapter(key)),
+      }),
       watchOf({ watcher: view.credentials, mapToKeys: (credential) => index.listStoringIn(credential) }),
     ],
     fanOuts: [

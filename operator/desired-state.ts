@@ -16,6 +16,8 @@ import { BY_MODEL, type ClusterView } from './framework/cluster-view.ts';
 import type { KeyStore } from './key/key-store.ts';
 import type { ModelStore } from './model/model-store.ts';
 import type { DesiredState, PublishedDeployment } from './publish/desired-state.ts';
+import { buildAdapterConfig } from './resources/adapter-config.ts';
+import { serveAdapter } from './resources/adapters.ts';
 import { decideURL, type URLSettings } from './resources/route.ts';
 import { isServing } from './status/pod-findings.ts';
 import type { EndpointStore } from './webhook/endpoint-store.ts';
@@ -53,10 +55,32 @@ export function createDesiredState(sources: DesiredStateSources): DesiredState {
   const listNames = (namespace: string): string[] =>
     [...models.names(namespace)].filter((name) => !models.isWithdrawn(`${namespace}/${name}`));
   const scalingOf = (model: ModelDeployment) => (model.spec.scaling ? sources.liveScaling(model) : undefined);
-  const describeModel = (model: ModelDeployment, key: string): GatewayConfig => {
+  const obstacleOf = (key: string) => {
     const obstacle = models.obstacleOf(key);
+    return obstacle && { obstacle };
+  };
+  const describeAdapter = (adapter: ModelDeployment, base: ModelDeployment): GatewayConfig => ({
+    ...buildAdapterConfig(serveAdapter(adapter, base), settings, scalingOf(base)),
+    ...obstacleOf(`${adapter.metadata.namespace}/${adapter.metadata.name}`),
+  });
+  /** Undefined for an adapter without its base. */
+  const describeModel = (model: ModelDeployment, key: string): GatewayConfig | undefined => {
+    if (model.spec.adapterOf) {
+      const base = models.baseOf(model);
+      return base && describeAdapter(model, base);
+    }
     const installation = { ...settings, baseURL: decideURL(model, settings) };
-    return { ...buildGatewayConfig(model, installation, scalingOf(model)), ...(obstacle && { obstacle }) };
+    const adapters = models.servedBy(model).map((adapter) => describeAdapter(adapter, model));
+    return {
+      ...buildGatewayConfig(model, installation, scalingOf(model)),
+      ...obstacleOf(key),
+      ...(adapters.length > 0 && { adapters }),
+    };
+  };
+  /** The pods of the base that serves an adapter. */
+  const listPodsOf = (adapter: ModelDeployment): V1Pod[] => {
+    const key = `${adapter.metadata.namespace}/${adapter.spec.adapterOf!.deployment}`;
+    return models.isServed(adapter) ? (view.pods.byIndex(BY_MODEL, key) as unknown as V1Pod[]) : [];
   };
   return {
     namespaces: () =>
@@ -87,7 +111,8 @@ export function createDesiredState(sources: DesiredStateSources): DesiredState {
       const parsed = models.get(key);
       if (!parsed || models.isWithdrawn(key) || (!parsed.ok && models.isLeaving(key))) return undefined;
       const pods = view.pods.byIndex(BY_MODEL, key) as unknown as V1Pod[];
-      const addresses = pods.filter(isServing).map(({ status }) => status?.podIP);
+      const serving = parsed.ok && parsed.value.spec.adapterOf ? listPodsOf(parsed.value) : pods;
+      const addresses = serving.filter(isServing).map(({ status }) => status?.podIP);
       return {
         config: parsed.ok ? describeModel(parsed.value, key) : undefined,
         host: parsed.ok ? hostOf(parsed.value, key) : undefined,

@@ -10,6 +10,7 @@ import type { Log } from '../kube/log.ts';
 import { writeThrough } from '../kube/watcher.ts';
 import { readSpentMicros } from '../redis/admission/admission-calls.ts';
 import type { RedisConnection } from '../redis/client.ts';
+import { readDemand } from '../redis/demand/demand.ts';
 import { readCredentials } from '../redis/publication/published.ts';
 import { createChildApplier } from './child-applier.ts';
 import { createControllers, createQueues, keepStores } from './controllers.ts';
@@ -24,7 +25,7 @@ import type { OperatorMetrics } from './metrics.ts';
 import { ModelStore } from './model/model-store.ts';
 import { SecretKeys } from './model/secret-keys.ts';
 import { createPublication } from './publication.ts';
-import { buildChildren } from './resources/children.ts';
+import { buildAdapterChildren, buildChildren } from './resources/children.ts';
 import { isHostAllowed } from './resources/route.ts';
 import { sidecarImage, sidecarRevision } from './resources/sidecar-revision.ts';
 import { createAutoscaler } from './scaling/autoscaler.ts';
@@ -151,6 +152,8 @@ export function createProgram(options: OperatorOptions) {
       record: events.record,
       publisher,
       build: (model, context) => buildChildren(model, settings, context),
+      buildAdapter: (served, build) => buildAdapterChildren(served, settings, build),
+      readAdapter: async (key, pods) => (await readDemand(redis.redis, [key], () => pods)).get(key),
       sidecars,
       scaler,
       settings,

@@ -16,6 +16,8 @@ export interface EngineOptions {
   kind: Kind;
   /** How long the engine returns 503 to everything. */
   startupSeconds: number;
+  /** Whether adapters can be loaded at run time. */
+  hasAdapters?: boolean;
   /** Whether it has vLLM's sleep mode. */
   sleepMode?: boolean;
   settings: Settings;
@@ -39,6 +41,8 @@ export class Engine {
   isAsleep = false;
   /** It was put to sleep while it worked. */
   isDead = false;
+  /** Paths of the loaded LoRA adapters, by name. */
+  readonly adapters = new Map<string, string>();
   readonly cache: PrefixCache;
   readonly #readyAt: number;
   /** When the prompts so far are computed, of performance.now(). */

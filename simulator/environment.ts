@@ -27,6 +27,7 @@ export const START_VARIABLES: readonly SimulatorVariable[] = [
   row('SIMULATOR_MODEL', 'Id of the served model.', 'simulator'),
   row('SIMULATOR_KIND', `One of ${KINDS.join(', ')}.`, 'LLM'),
   row('SIMULATOR_STARTUP_SECONDS', 'How long everything answers 503 after the start.', '0'),
+  row('SIMULATOR_ADAPTERS', "1: it has vLLM's /v1/load_lora_adapter and /v1/unload_lora_adapter.", 'off'),
   row('SIMULATOR_SLEEP_MODE', "1: it has vLLM's /sleep, /wake_up and /is_sleeping.", 'off'),
 ];
 
@@ -88,6 +89,7 @@ export function readEnvironment(env: Environment = process.env): SimulatorEnviro
     model: env.SIMULATOR_MODEL || 'simulator',
     kind: readKind(env),
     startupSeconds: readSeconds(env, 'SIMULATOR_STARTUP_SECONDS'),
+    hasAdapters: env.SIMULATOR_ADAPTERS === '1',
     sleepMode: env.SIMULATOR_SLEEP_MODE === '1',
     settings: { ...DEFAULT_SETTINGS, ...readSettings(env) },
   };

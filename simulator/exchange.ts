@@ -40,7 +40,7 @@ export function checkBody({ engine, call, route, body }: Exchange): Fields {
   if (!route.kinds.includes(kind)) throw refuse(`The model does not support ${route.name} API`);
   const wanted = body.value.model ?? model;
   if (typeof wanted !== 'string') throw refuseField(['model'], 'Input should be a valid string');
-  if (wanted === model) return body.value;
+  if (wanted === model || engine.adapters.has(wanted)) return body.value;
   // Routes of pooling tell neither the field nor the right name.
   if (habits && kind !== 'LLM') throw refuseModel(wanted, null, null);
   throw refuseModel(wanted, habits && model);

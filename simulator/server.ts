@@ -1,6 +1,7 @@
 /** The simulator's two servers: the engine's port and, if asked for, the control port. */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { isAdapterPath, serveAdapters } from './adapters.ts';
 import { Call } from './call.ts';
 import { readPath, serveControl } from './control.ts';
 import { Engine, type EngineOptions } from './engine.ts';
@@ -97,7 +98,9 @@ function createListener(engine: Engine): RequestListener {
 function serveRest(engine: Engine, call: Call, path: string): void {
   const video = readVideoPath(path);
   const serve = READS.get(path);
-  if (engine.options.sleepMode && isSleepPath(path))
+  if (engine.options.hasAdapters && isAdapterPath(path))
+    void serveAdapters(engine, call, path).catch((error) => answerFailure(call, error));
+  else if (engine.options.sleepMode && isSleepPath(path))
     void serveSleep(engine, call, path).catch((error) => answerFailure(call, error));
   else if (video) serveVideo(engine, call, video);
   else if (!serve || (path === INFO && engine.personality.tokenRoutes !== 'tei'))
@@ -132,7 +135,7 @@ const READS = new Map<string, (engine: Engine, call: Call) => void>([
   ],
 ]);
 
-const listModels = ({ options: { model, kind }, created, settings }: Engine): object => ({
+const listModels = ({ options: { model, kind }, created, settings, adapters }: Engine): object => ({
   object: 'list',
   data: [
     {
@@ -144,6 +147,14 @@ const listModels = ({ options: { model, kind }, created, settings }: Engine): ob
       parent: null,
       ...(TOKENIZED.has(kind) && { max_model_len: settings.current.contextTokens }),
     },
+    ...[...adapters].map(([id, root]) => ({
+      id,
+      object: 'model',
+      created,
+      owned_by: 'simulator',
+      root,
+      parent: model,
+    })),
   ],
 });
 

@@ -23,7 +23,8 @@ export const serveText =
     if (draining) throw DRAINING;
     const cache = cacheTokens > 0 ? engine.cache : null;
     const habits = engine.personality.text;
-    const context = { model: engine.options.model, tokens, contextTokens, looseTools, cache, habits };
+    const model = String(fields.model ?? engine.options.model);
+    const context = { model, tokens, contextTokens, looseTools, cache, habits };
     const answer = plan(habits?.read(readPath(call.request), fields, context) ?? fields, context, exchange);
     const { usage, conversation, inputs } = answer;
     if (isQueueFull(engine)) return refuseAsFull(engine, call, answer);

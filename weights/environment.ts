@@ -10,6 +10,8 @@ export interface LoaderEnvironment {
   entry: string;
   limitBytes: number | undefined;
   pod: string | undefined;
+  /** Whether a prefetch without space has failed. */
+  isRequired: boolean;
   /** One of both. */
   hub: HubOptions | undefined;
   s3: S3Options | undefined;
@@ -24,8 +26,8 @@ export const readEnvironment = (variables: Variables = process.env): LoaderEnvir
     const { repository, s3URI } = WEIGHTS_VARIABLES;
     if (!given.repository === !given.s3URI)
       env.fail(`exactly one of ${repository.name} and ${s3URI.name} must be set`, '');
-    const { cachePath, entry, limitBytes, podName: pod } = given;
-    return { cachePath, entry, limitBytes, pod, hub: toHub(given), s3: toS3(given) };
+    const { cachePath, entry, limitBytes, podName: pod, isRequired } = given;
+    return { cachePath, entry, limitBytes, pod, isRequired, hub: toHub(given), s3: toS3(given) };
   });
 
 const toHub = ({ hub, repository, revision, token }: Given): HubOptions | undefined =>

@@ -27,7 +27,7 @@ try {
 }
 
 async function load(environment: LoaderEnvironment): Promise<Loaded | InsufficientSpaceError> {
-  const { cachePath, entry, limitBytes, pod } = environment;
+  const { cachePath, entry, limitBytes, pod, isRequired } = environment;
   const cache = { folder: cachePath, limitBytes };
   try {
     return await loadWeights({
@@ -39,8 +39,8 @@ async function load(environment: LoaderEnvironment): Promise<Loaded | Insufficie
       log: (message) => log.info(redactText(message)),
     });
   } catch (error) {
-    // A prefetch without space has nothing to do.
-    if (pod === undefined && error instanceof InsufficientSpaceError) return error;
+    // A prefetch without space has nothing to do: a pod makes room.
+    if (pod === undefined && !isRequired && error instanceof InsufficientSpaceError) return error;
     throw error;
   }
 }

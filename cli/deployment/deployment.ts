@@ -13,7 +13,7 @@ const PAGE = 100;
 
 /** Fields that the operator has not written yet are absent. */
 export type Deployment = KubeObject & {
-  spec: Pick<ModelDeployment['spec'], 'kind' | 'model'>;
+  spec: Pick<ModelDeployment['spec'], 'kind' | 'model' | 'adapterOf'>;
   status?: Partial<ModelDeployment['status']>;
 };
 
@@ -42,13 +42,13 @@ async function listDeployments({ client, namespace }: Target): Promise<string[]>
   return items.map(({ metadata }) => metadata.name).sort();
 }
 
-/** Oldest first. */
+/** Oldest first; of an adapter, those of its base, which serve it. */
 export async function listPods(
   { client, namespace }: Target,
-  name: string,
+  { metadata, spec }: Pick<Deployment, 'metadata' | 'spec'>,
   signal?: AbortSignal,
 ): Promise<Pod[]> {
-  const labelSelector = Object.entries(podSelector(name))
+  const labelSelector = Object.entries(podSelector(spec.adapterOf?.deployment ?? metadata.name))
     .map(([label, value]) => `${label}=${value}`)
     .join(',');
   const items: Pod[] = [];

@@ -51,8 +51,7 @@ export async function printLogs(
       'usage',
       'make run has one log per container, earlier runs included, without times: leave out --previous and --since; --tail takes the last lines',
     );
-  await findDeployment(target, name);
-  const pods = withoutRemains(await listPods(target, name));
+  const pods = withoutRemains(await listPods(target, await findDeployment(target, name)));
   if (pods.length === 0)
     throw new Failure('not_ready', `${name} has no pods, so there are no logs: berth why ${name} says why`);
   const sources = pods.flatMap(({ metadata }) =>

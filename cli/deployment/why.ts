@@ -40,15 +40,15 @@ export async function findCause(
   const cause = describeCondition(deployment);
   if (cause.ready) return cause;
   try {
-    return { ...cause, log: await findLine(target, cause.name, AbortSignal.timeout(timeoutMs)) };
+    return { ...cause, log: await findLine(target, deployment, AbortSignal.timeout(timeoutMs)) };
   } catch (error) {
     if (!(error instanceof KubeApiError)) throw error;
     return { ...cause, log_problem: error.message };
   }
 }
 
-async function findLine(target: Target, name: string, signal: AbortSignal): Promise<Cause['log']> {
-  const place = findTellingLog(await listPods(target, name, signal));
+async function findLine(target: Target, deployment: Deployment, signal: AbortSignal): Promise<Cause['log']> {
+  const place = findTellingLog(await listPods(target, deployment, signal));
   if (!place) return null;
   const { pod, container, hasFailed } = place;
   const text = (await readTail(target, place, signal)).join('\n');

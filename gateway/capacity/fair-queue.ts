@@ -21,11 +21,18 @@ export class FairQueue<W> {
     return isRemoved;
   }
 
-  /** The first waiter of the caller whose turn it is, who is not removed. */
-  next(): W | null {
-    const turn = this.#turns.next();
+  /** The first waiter of the caller whose turn it is, of those that may have one. It is not removed. */
+  next(may?: (waiter: W) => boolean): W | null {
+    const turn = this.#turns.next(undefined, may);
     if (turn) this.#turns.charge(turn.owner, 1);
     return turn?.item ?? null;
+  }
+
+  /** Any waiter for which this holds; nobody's turn changes. */
+  find(holds: (waiter: W) => boolean): W | undefined {
+    for (const { waiting } of this.#turns.owners())
+      for (const waiter of waiting) if (holds(waiter)) return waiter;
+    return undefined;
   }
 
   /**

@@ -14,6 +14,8 @@ export interface HeartbeatOptions {
   /** Called every second. */
   onSecond?: ((own: OwnHeartbeat, peers: readonly Heartbeat[]) => void) | undefined;
   onError: (error: unknown) => void;
+  /** After a change of its own, peers are expected to change alike: so long it looks every second. */
+  eagerMs?: number | undefined;
   clock?: Clock;
 }
 
@@ -35,6 +37,8 @@ export class Heartbeats {
   #sentAt = Number.NEGATIVE_INFINITY;
   /** The last own heartbeat written, as text. */
   #reported = '';
+  /** The last own heartbeat that differed from the one before, as text, and when. */
+  #changed = { text: '', at: Number.NEGATIVE_INFINITY };
   #edition = '';
   #isClosed = false;
 
@@ -79,6 +83,7 @@ export class Heartbeats {
 
   /** Every second while busy or changed, else often enough to stay fresh for the peers. */
   #isDue(own: OwnHeartbeat): boolean {
+    if (this.#clock.now() - this.#changed.at < (this.#options.eagerMs ?? 0)) return true;
     const isIdle = own.inflight === 0 && JSON.stringify(own) === this.#reported;
     return !isIdle || this.#clock.now() - this.#sentAt >= IDLE_INTERVAL_MS - INTERVAL_MS / 2;
   }
@@ -89,11 +94,13 @@ export class Heartbeats {
     if (this.#isClosed) return;
     this.#sentAt = this.#clock.now();
     const own = this.#options.describe();
+    const text = JSON.stringify(own);
+    if (text !== this.#changed.text) this.#changed = { text, at: this.#sentAt };
     const every = own.inflight === 0 ? IDLE_INTERVAL_MS : INTERVAL_MS;
     this.#reported = '';
     this.#sending = this.#options.send({ ...own, every }, this.#edition).then(
       ({ edition, beats }) => {
-        this.#reported = JSON.stringify(own);
+        this.#reported = text;
         this.#edition = edition;
         if (beats) this.#update(own, beats);
       },

@@ -80,9 +80,10 @@ export class Slots {
     if (limit !== null && this.#inflight === limit - 1) this.#notifyCrossing();
   }
 
-  /** Called whenever the last slot is taken and when one becomes free again. */
-  onCrossing(listener: () => void): void {
+  /** Called whenever the last slot is taken and when one becomes free again; returns the function that unsubscribes. */
+  onCrossing(listener: () => void): () => void {
     this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   #notifyCrossing(): void {

@@ -16,8 +16,11 @@ import { formatOrigin, Peers, rankPeers } from './peers.ts';
 import { PrefixBalance, type PrefixChoice } from './prefix-balance.ts';
 import { ReplicaCapacity, type Slots } from './replica-capacity.ts';
 import { Reservations } from './reservations.ts';
-import { SlotQueue } from './slot-queue.ts';
+import { SlotLine, SlotQueue } from './slot-queue.ts';
 import { WakingCapacity } from './waking-capacity.ts';
+
+/** All engines load an adapter at about the same time. */
+const ADAPTER_EAGER_MS = 10_000;
 
 export interface ReplicaOptions {
   config: () => GatewayConfig;
@@ -38,8 +41,23 @@ export interface ReplicaOptions {
   };
   /** Called for each request with a routing prefix. */
   onPrefixChoice?: (choice: PrefixChoice) => void;
+  /** For an adapter, which has neither slots nor load of its own. */
+  adapter?: AdapterSide;
   /** null: no tracing. */
   tracer: Tracer | null;
+}
+
+/** The same engine's endpoint for an adapter, beside that of the base. */
+export interface AdapterSide {
+  /** The base's, which serves it. */
+  line: SlotLine;
+  /** The load of the base at a peer. */
+  loadOf: Replica['loadOf'];
+  /** Whether a peer can answer what is answered here. */
+  isAlike: (peer: Heartbeat) => boolean;
+  /** `inflight`: its own requests, for which its peers must be known as they are now. */
+  describe: () => Pick<Heartbeat, 'adapter' | 'adapterError' | 'inflight'>;
+  onPeers: (peers: readonly Heartbeat[]) => void;
 }
 
 interface ReplicaEngine {
@@ -56,11 +74,15 @@ interface ReplicaEngine {
 
 export interface Replica {
   capacity: Capacity;
+  /** Those that wait for a slot. */
+  line: SlotLine;
   /** The prefix of a prompt by its parts, see `Caller.prefix`. */
   readPrefix: (parts: readonly unknown[]) => number | null | undefined;
   peerRoutes: PeerRoutes;
   /** Peers that may receive work, least loaded first. */
   listOpenPeers(): Heartbeat[];
+  /** What the peer of a pod last said of its load. */
+  loadOf(pod: string): Pick<Heartbeat, 'inflight' | 'limit' | 'waiting' | 'at'> | undefined;
   /** Announces a change to the peers soon. */
   announce(): void;
   /** Sends no more heartbeats; requests in flight continue. */
@@ -69,7 +91,7 @@ export interface Replica {
 }
 
 export function startReplica(options: ReplicaOptions): Replica {
-  const { config, engine, slots, self, isDraining, peerPools, heartbeat } = options;
+  const { config, engine, slots, self, isDraining, peerPools, heartbeat, adapter } = options;
   const { isReady: isEngineReady, sleep, readMetrics } = engine;
   const isEngineOpen = () => isEngineReady() && sleep.isAwake;
   const queue = readMetrics && new EngineQueue({ read: readMetrics, inflight: () => slots.inflight });
@@ -77,36 +99,46 @@ export function startReplica(options: ReplicaOptions): Replica {
     const { waiting = null, cacheUse = null } = queue ?? {};
     return { ...(waiting !== null && { waiting }), ...(cacheUse !== null && { cacheUse }) };
   };
+  // An idle adapter's beats stay the same whatever its base does: many of them must cost Redis little.
+  const { boot, activeAt } = slots.busy.read();
+  const idle = { boot, activeAt, busyMs: 0, arrivals: 0 };
   const heartbeats = new Heartbeats({
     describe: () => ({
       v: 1,
       ...self,
       inflight: slots.inflight,
       ...describeQueue(),
-      ...(slotQueue.waiting > 0 && { queued: slotQueue.waiting }),
+      ...(!adapter && slotQueue.waiting > 0 && { queued: slotQueue.waiting }),
       limit: slots.limit,
       ready: isEngineReady(),
       ...(sleep.isAsleep && { asleep: true }),
       ...(heartbeat.countAbandoned() && { abandoned: heartbeat.countAbandoned() }),
+      ...adapter?.describe(),
       draining: isDraining(),
       version: VERSION,
-      ...slots.busy.read(),
+      ...(adapter ? idle : slots.busy.read()),
     }),
     send: heartbeat.send,
     onPeers: (peers) => {
       peerPools.keepOnly(new Set(peers.map(({ address, port }) => formatOrigin(address, port))));
       balance.keepOnly(peers);
+      adapter?.onPeers(peers);
     },
     onSecond: heartbeat.onSecond,
     onError: heartbeat.onError,
+    eagerMs: adapter && ADAPTER_EAGER_MS,
   });
-  slots.onCrossing(() => heartbeats.poke());
+  const stopPoking = adapter ? () => {} : slots.onCrossing(() => heartbeats.poke());
+  const listPeers = () =>
+    adapter
+      ? heartbeats.peers.filter(adapter.isAlike).map((peer) => ({ ...peer, ...adapter.loadOf(peer.pod) }))
+      : heartbeats.peers;
 
   const isShared = () => config().kind === 'Image';
   const cordoned = () => config().cordoned;
   const peers = new Peers({
     token: options.peerToken,
-    list: () => heartbeats.peers,
+    list: listPeers,
     pools: peerPools,
     cordoned,
     pod: self.pod,
@@ -119,7 +151,7 @@ export function startReplica(options: ReplicaOptions): Replica {
     slots,
     isOwnOpen: () => isEngineOpen() && !isCordoned(),
     isLeaving: isDraining,
-    list: () => heartbeats.peers,
+    list: listPeers,
     peers,
     onChoice: options.onPrefixChoice,
   });
@@ -131,15 +163,19 @@ export function startReplica(options: ReplicaOptions): Replica {
     peers,
     balance,
   });
+  const line = adapter?.line ?? new SlotLine();
   const slotQueue = new SlotQueue({
     capacity,
     takeLocal: () => capacity.takeLocal(),
     waitMs: () => config().limits.waitForSlotMs,
     isShared,
     busy: slots.busy,
+    line,
+    isOpen: isEngineOpen,
   });
-  slots.onCrossing(() => slotQueue.serve());
+  const stopServing = adapter ? () => {} : slots.onCrossing(() => slotQueue.serve());
   return {
+    line,
     capacity: new WakingCapacity({ capacity: slotQueue, sleep, isEngineReady, busy: slots.busy }),
     readPrefix: (parts) => balance.read(parts),
     peerRoutes: createPeerRoutes({
@@ -152,9 +188,17 @@ export function startReplica(options: ReplicaOptions): Replica {
       tracer: options.tracer,
     }),
     listOpenPeers: () => rankPeers(peers.listOpen()),
+    loadOf: (pod) => {
+      const peer = heartbeats.peers.find((each) => each.pod === pod);
+      if (!peer) return undefined;
+      const { inflight, limit, waiting, at } = peer;
+      return { inflight, limit, at, ...(waiting !== undefined && { waiting }) };
+    },
     announce: () => heartbeats.poke(),
     retire: () => heartbeats.close(),
     close: async () => {
+      stopPoking();
+      stopServing();
       queue?.close();
       await heartbeats.close();
     },

@@ -14,11 +14,19 @@ export interface SlotQueueOptions {
   isShared: () => boolean;
   /** Counts those that wait. */
   busy?: BusyTime;
+  /** Shared with other endpoints of the engine; its own if absent. */
+  line?: SlotLine;
+  /** Whether its requests may start at the engine; always if absent. */
+  isOpen?: () => boolean;
 }
 
 interface Waiter {
+  queue: SlotQueue;
   give(acquisition: Acquisition): void;
 }
+
+/** Those that wait for slots of one engine, at all of its endpoints: whose turn it is does not depend on the endpoint. */
+export class SlotLine extends FairQueue<Waiter> {}
 
 /** Waiting requests cost memory, and those behind so many would time out. */
 export const MAX_WAITING = 100;
@@ -30,7 +38,9 @@ const SATURATED: Acquisition = { refusal: 'replica_saturated' };
 
 export class SlotQueue implements Capacity {
   readonly #options: SlotQueueOptions;
-  readonly #queue = new FairQueue<Waiter>();
+  readonly #line: SlotLine;
+  /** At this endpoint. */
+  #waiting = 0;
   #retry: NodeJS.Timeout | null = null;
   #isTurnOfQueue = false;
   #isServing = false;
@@ -38,10 +48,15 @@ export class SlotQueue implements Capacity {
 
   constructor(options: SlotQueueOptions) {
     this.#options = options;
+    this.#line = options.line ?? new SlotLine();
   }
 
   get waiting(): number {
-    return this.#queue.size;
+    return this.#waiting;
+  }
+
+  get isOpen(): boolean {
+    return this.#options.isOpen?.() ?? true;
   }
 
   acquire(signal: AbortSignal, caller: Caller = NOBODY): Acquisition | Promise<Acquisition> {
@@ -63,9 +78,9 @@ export class SlotQueue implements Capacity {
     return this.#options.capacity.acquireElsewhere(lost, signal);
   }
 
-  /** A slot of this replica has become free. */
+  /** A slot of this replica has become free, for whoever is next in the line. */
   serve(): void {
-    if (this.waiting === 0 || this.#isServing) return;
+    if (this.#line.size === 0 || this.#isServing) return;
     if (this.#isTurnOfQueue && this.#options.isShared()) {
       this.#isTurnOfQueue = false;
       setTimeout(() => this.serve(), YIELD_MS);
@@ -74,14 +89,15 @@ export class SlotQueue implements Capacity {
     // Taking a slot may report a crossing, which calls this again.
     this.#isServing = true;
     for (let target = this.#takeLocal(); target; target = this.#takeLocal()) {
-      this.#queue.next()!.give({ target });
+      this.#line.next(isOpen)!.give({ target });
       this.#isTurnOfQueue = true;
     }
     this.#isServing = false;
   }
 
   #takeLocal(): EngineTarget | null {
-    return this.waiting > 0 ? this.#options.takeLocal() : null;
+    const entry = this.#line.find(isOpen);
+    return entry ? entry.queue.#options.takeLocal() : null;
   }
 
   async #waitIfFull(
@@ -101,6 +117,7 @@ export class SlotQueue implements Capacity {
       const abandon = () => waiter.give(SATURATED);
       const timer = setTimeout(abandon, waitMs);
       const waiter: Waiter = {
+        queue: this,
         give: (acquisition) => {
           clearTimeout(timer);
           signal.removeEventListener('abort', abandon);
@@ -115,19 +132,20 @@ export class SlotQueue implements Capacity {
 
   /** Whether one more may wait; in a full line another may be evicted for it. */
   #evictFor(caller: Caller): boolean {
-    if (this.waiting < MAX_WAITING) return true;
-    const least = this.#queue.findLeast(caller);
+    if (this.#line.size < MAX_WAITING) return true;
+    const least = this.#line.findLeast(caller);
     least?.give(SATURATED);
     return least !== null;
   }
 
   #add(caller: Caller, waiter: Waiter): void {
-    this.#queue.add(caller, waiter);
+    this.#line.add(caller, waiter);
+    this.#waiting++;
     this.#retry ??= setInterval(() => void this.#ask(), RETRY_INTERVAL_MS);
   }
 
   #remove(caller: Caller, waiter: Waiter): void {
-    if (!this.#queue.remove(caller, waiter) || this.waiting > 0 || !this.#retry) return;
+    if (!this.#line.remove(caller, waiter) || --this.#waiting > 0 || !this.#retry) return;
     clearInterval(this.#retry);
     this.#retry = null;
   }
@@ -139,16 +157,22 @@ export class SlotQueue implements Capacity {
     while (this.waiting > 0) {
       const acquisition = await this.#options.capacity.acquire(AbortSignal.timeout(RETRY_INTERVAL_MS));
       if ('target' in acquisition) {
-        const waiter = this.#queue.next();
+        const waiter = this.#nextHere();
         if (waiter) waiter.give(acquisition);
         else acquisition.target.release();
         continue;
       }
       // There is nothing to wait for.
       if (acquisition.refusal === 'no_pod_available')
-        for (let waiter = this.#queue.next(); waiter; waiter = this.#queue.next()) waiter.give(acquisition);
+        for (let waiter = this.#nextHere(); waiter; waiter = this.#nextHere()) waiter.give(acquisition);
       break;
     }
     this.#isAsking = false;
   }
+
+  #nextHere(): Waiter | null {
+    return this.#line.next(({ queue }) => queue === this);
+  }
 }
+
+const isOpen = ({ queue }: Waiter): boolean => queue.isOpen;

@@ -10,8 +10,10 @@ import type { Exchange } from '../http/exchange.ts';
 import { canResend, type EngineBody } from '../upstream/engine-request.ts';
 import type { Answer } from './answer.ts';
 import {
+  AdapterMissingError,
   describeConnectionLoss,
   EngineUnreachableError,
+  isUnknownModel,
   PeerLostError,
   readEngineError,
 } from './engine-error.ts';
@@ -31,6 +33,8 @@ export interface EngineCallOptions {
   isStream: boolean;
   /** Whether another replica relays to its engine. */
   isPeer?: boolean;
+  /** Whether it is asked for a LoRA adapter, which it may have lost. */
+  isForAdapter?: boolean;
   /** The engine has finished or was aborted: its slot is free. Called before the client sees the end. */
   onRelease: () => void;
   /** Once, right before the promise is settled. */
@@ -170,7 +174,9 @@ class EngineCall implements Dispatcher.DispatchHandler {
         { logMessage: 'The engine did not stream its response.' },
       );
     }
-    return readEngineError(this.#status, this.#errorBody.read());
+    const body = this.#errorBody.read();
+    if (this.#options.isForAdapter && isUnknownModel(this.#status, body)) return new AdapterMissingError();
+    return readEngineError(this.#status, body);
   }
 
   #wait(controller: Dispatcher.DispatchController): void {

@@ -40,6 +40,14 @@ export class EngineMemoryError extends ApiError {
 /** The engine did not begin with the request: another may serve it. */
 export class EngineRefusedError extends ApiError {}
 
+/** The engine has not loaded the adapter that it was asked for. */
+export class AdapterMissingError extends EngineRefusedError {
+  constructor() {
+    const { code, retryAfter } = UNAVAILABILITIES.starting;
+    super(code, 'The engine has not loaded the adapter.', { retryAfter });
+  }
+}
+
 /** The engine aborted the request, such as when it is stopped. */
 export class EngineAbortedError extends ApiError {
   constructor() {
@@ -104,6 +112,12 @@ const untyped = (message: string, code: string | null = null): EngineComplaint =
   code,
   param: null,
 });
+
+/** vLLM's words for a name that it does not serve; other unknown things are also 404. */
+const UNKNOWN_MODEL = /^The model .* does not exist/;
+
+export const isUnknownModel = (status: number, body: Buffer): boolean =>
+  status === 404 && UNKNOWN_MODEL.test(readComplaint(body)?.message ?? '');
 
 /** The error of an engine's response with a status of 400 or above. */
 export function readEngineError(status: number, body: Buffer): ApiError {

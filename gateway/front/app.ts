@@ -3,7 +3,6 @@
 import type { RequestListener } from 'node:http';
 import Koa from 'koa';
 import { linkSecret } from '../../api/identity.ts';
-import type { DeploymentName } from '../../api/names.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { allowOrigins } from '../http/cross-origin.ts';
@@ -28,6 +27,7 @@ import type { ColdStarts } from './cold-starts.ts';
 import type { DemandWatch } from './demand/demand-watch.ts';
 import { answerDemand, parseDemandPath } from './demand-route.ts';
 import { type Directory, type KnownDeployment, parseHost, parseServiceHost } from './directory.ts';
+import type { TokenHolder } from './holding.ts';
 import { type ProxyOptions, proxyRequest } from './proxy.ts';
 import {
   type FrontMiddleware,
@@ -53,7 +53,7 @@ export interface FrontAppOptions {
   /** null: nothing is traced. */
   tracer: Tracer | null;
   /** Token of a deployment's replicas. */
-  peerToken: (deployment: DeploymentName) => string;
+  peerToken: (deployment: TokenHolder) => string;
 }
 
 /**
@@ -146,7 +146,9 @@ const proxyToReplica =
         if (!isRedisAway(error) || ctx.state.caller) throw error;
       }
     }
-    const outcome = isOpen ? await proxyRequest(proxy, { exchange, addresses }) : 'none';
+    const outcome = isOpen
+      ? await proxyRequest(proxy, { exchange, addresses, port: config.adapter?.port })
+      : 'none';
     if (outcome === 'lost' && !isRepeatable(route))
       throw new ApiError('upstream_error', 'The replica closed the connection without a response.');
     if (outcome === 'none' || outcome === 'lost') await next();

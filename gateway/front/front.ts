@@ -1,7 +1,7 @@
 /** The shared front: serves all deployments of the cluster by host name. */
 import type { RequestListener } from 'node:http';
 import { ADMIN_PATHS } from '../../api/gateway-environment.ts';
-import { peerToken } from '../../api/identity.ts';
+import { adapterToken, peerToken } from '../../api/identity.ts';
 import { modelLimits, resolveLimits } from '../../api/model-limits.ts';
 import { channels } from '../../api/redis-keys.ts';
 import { createAdminServer, OK, serveMetrics, unavailable } from '../../kit/admin-server.ts';
@@ -122,7 +122,10 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
     metrics,
     usage,
     tracer,
-    peerToken: ({ namespace, name }) => peerToken(environment.storage.masterKey, namespace, name),
+    peerToken: ({ namespace, name, adapter }) => {
+      const own = peerToken(environment.storage.masterKey, namespace, adapter?.base ?? name);
+      return adapter ? adapterToken(own, name) : own;
+    },
   });
   const listener: RequestListener = (req, res) => {
     activity.track(res);

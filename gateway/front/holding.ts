@@ -1,6 +1,7 @@
 /** Holds one request until a replica responds (docs/api.md, "Cold starts"). */
+
+import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { heldToken } from '../../api/identity.ts';
-import type { DeploymentName } from '../../api/names.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { HELD_HEADER } from '../capacity/peer-protocol.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -18,12 +19,15 @@ import type { Directory, KnownDeployment } from './directory.ts';
 import { HeldAnswer } from './held-answer.ts';
 import { type ProxyOptions, proxyRequest } from './proxy.ts';
 
+/** Whose replicas a token belongs to. */
+export type TokenHolder = Pick<GatewayConfig, 'namespace' | 'name' | 'adapter'>;
+
 export interface HoldingServices extends ColdStarts {
   redis: RedisClient;
   proxy: ProxyOptions;
   directory: Pick<Directory, 'find'>;
   /** Token of a deployment's replicas. */
-  peerToken: (deployment: DeploymentName) => string;
+  peerToken: (deployment: TokenHolder) => string;
   metrics: Pick<GatewayMetrics, 'held' | 'holdTime'>;
 }
 
@@ -205,7 +209,14 @@ class HeldRequest {
     const { addresses } = turn;
     exchange.sendContinue();
     const body = this.#body.raw ?? undefined;
-    const request = { exchange, addresses, body, ownHeaders: body && this.#buildOwnHeaders() };
+    const { adapter } = this.#state.deployment.config;
+    const request = {
+      exchange,
+      addresses,
+      port: adapter?.port,
+      body,
+      ownHeaders: body && this.#buildOwnHeaders(),
+    };
     const answer = new HeldAnswer({
       exchange,
       isRepeatable: this.#body.raw !== null,

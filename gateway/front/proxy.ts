@@ -1,5 +1,6 @@
 /** Relays a request to a ready replica of its deployment. */
 import { copyArrivedBody } from '../../kit/arrived-body.ts';
+import { readConnectionFailure } from '../../kit/connection-error.ts';
 import { formatOrigin } from '../capacity/peers.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Span } from '../tracing/span.ts';
@@ -21,6 +22,8 @@ export interface ProxyOptions {
 export interface ProxiedRequest {
   exchange: Exchange;
   addresses: readonly string[];
+  /** Port of the replicas' gateways for an adapter; the usual one if absent. */
+  port?: number | undefined;
   /** The body, if it was already read. */
   body?: Buffer | undefined;
   /** For the replica only. */
@@ -46,7 +49,7 @@ export async function proxyRequest(options: ProxyOptions, request: ProxiedReques
       isLost = true;
       abortRelay();
     });
-    const pool = options.pools.get(formatOrigin(address, options.replicaPort));
+    const pool = options.pools.get(formatOrigin(address, request.port ?? options.replicaPort));
     const hop = span?.begin('replica', { kind: 'client', attributes: { 'server.address': address } });
     const outcome = await relay({
       req,
@@ -64,7 +67,10 @@ export async function proxyRequest(options: ProxyOptions, request: ProxiedReques
     watched.leave();
     leave();
     const isUnreached = outcome.result === 'failed' && outcome.canRetry;
-    if (isUnreached || isLost) options.picker.avoid(address);
+    // An adapter's port alone may be closed, which costs no time.
+    const isPortClosed =
+      isUnreached && request.port !== undefined && readConnectionFailure(outcome.error) === 'refused';
+    if ((isUnreached && !isPortClosed) || isLost) options.picker.avoid(address);
     if (hop) endRelaySpan(hop, outcome);
     if (outcome.result !== 'failed') return outcome.result;
     if (!outcome.canRetry) return 'lost';

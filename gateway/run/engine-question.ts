@@ -95,6 +95,7 @@ function callTarget(
     return callEngine({
       exchange,
       isPeer: !target.local,
+      isForAdapter: config.adapter !== undefined,
       pool: services.findPool(target),
       path: target.pathPrefix + question.path,
       headers: buildHeaders(question.headers, target, { exchange, span }),

@@ -2,7 +2,7 @@
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { Acquisition, Capacity, EngineTarget } from '../capacity/capacity.ts';
 import type { EnginePool } from '../engine/engine-call.ts';
-import { EngineMemoryError } from '../engine/engine-error.ts';
+import { AdapterMissingError, EngineMemoryError } from '../engine/engine-error.ts';
 import { beginEngineSpan } from '../engine/engine-span.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { Exchange, GatewayState } from '../http/exchange.ts';
@@ -71,9 +71,10 @@ export function enterTarget(
   return exchange.span && beginEngineSpan(exchange.span, target, { route, provider, model });
 }
 
-/** Whether it says that the engine itself may be lost. */
+/** Whether it says that the engine itself may be lost, or what it had loaded. */
 export const isEngineFault = (error: unknown): boolean =>
-  error instanceof ApiError && error.code === 'upstream_error' && !(error instanceof EngineMemoryError);
+  error instanceof AdapterMissingError ||
+  (error instanceof ApiError && error.code === 'upstream_error' && !(error instanceof EngineMemoryError));
 
 /** Counts an engine's error, and triggers a health probe if it may be lost. */
 export function noteFailure(

@@ -6,7 +6,9 @@ import type { EngineHealth } from '../health/engine-health.ts';
 import type { Drain } from './drain.ts';
 
 export interface SidecarRoutesOptions {
-  health: Pick<EngineHealth, 'isReady' | 'isAlive' | 'verdict' | 'waitForStart'>;
+  health: Pick<EngineHealth, 'isAlive' | 'verdict' | 'waitForStart'>;
+  /** Whether the pod may get requests. */
+  isReady: () => boolean;
   drain: Drain;
   drainToken: string;
   onWrongToken: () => void;
@@ -18,7 +20,7 @@ const PROBE_GAP_MS = 100;
 const START_AWAITED_MS = 3 * 1_000 * PROBE_PERIOD_SECONDS.engineStartup;
 
 export function buildSidecarRoutes(options: SidecarRoutesOptions): AdminRoutes {
-  const { health, drain } = options;
+  const { health, isReady, drain } = options;
   const isToken = buildTokenCheck(options.drainToken);
   const answer = (isGood: boolean) => {
     const { phase, reason } = health.verdict;
@@ -39,14 +41,14 @@ export function buildSidecarRoutes(options: SidecarRoutesOptions): AdminRoutes {
     [ADMIN_PATHS.readyz]: async () => {
       if (!isStartAwaited() && health.verdict.phase === 'starting')
         await Promise.race([untilStart(PROBE_PERIOD_SECONDS.readyz), firstQuestion.promise]);
-      return answer(isStartAwaited() || health.isReady);
+      return answer(isStartAwaited() || isReady());
     },
     [ADMIN_PATHS.engineStartup]: async () => {
       awaitedUntil = performance.now() + START_AWAITED_MS;
       firstQuestion.resolve();
       await untilStart(PROBE_PERIOD_SECONDS.engineStartup);
-      if (health.isReady) awaitedUntil = 0;
-      return answer(health.isReady);
+      if (isReady()) awaitedUntil = 0;
+      return answer(isReady());
     },
     [ADMIN_PATHS.engineLiveness]: () => answer(health.isAlive),
     [ADMIN_PATHS.drain]: async (req) => {

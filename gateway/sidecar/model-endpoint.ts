@@ -17,6 +17,7 @@ import { sampleLoad } from '../telemetry/load-sample.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { UsageMeter } from '../telemetry/usage.ts';
 import { Pools } from '../upstream/pools.ts';
+import { serveAdapters } from './adapters.ts';
 import { createSidecarApp } from './app.ts';
 import { Drain } from './drain.ts';
 import { type LiveConfig, watchConfig } from './live-config.ts';
@@ -43,6 +44,8 @@ export interface ModelEndpoint {
   server: Server;
   live: LiveConfig;
   engine: Pick<WatchedEngine, 'health' | 'unwatchedPool'>;
+  /** Whether its engine serves all that it can: after a start, it has tried to load its adapters. */
+  isReady(): boolean;
   drain: Drain;
   /** A message on the deployment's `channels.jobs`, or a renewed subscription: jobs may be queued. */
   wakeWorker(): void;
@@ -144,6 +147,16 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     if (state === 'up') announce();
   });
 
+  const adapters = serveAdapters({
+    ...options,
+    live,
+    engine,
+    slots,
+    base: replica,
+    activity,
+    drain,
+    meter,
+  });
   const server = createServer(
     (req, res) => {
       activity.track(res);
@@ -158,9 +171,13 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     server,
     live,
     engine,
+    isReady: () => engine.isReady() && !adapters.isStarting(),
     drain,
     wakeWorker: () => worker?.wake(true),
-    refreshLimits: app.refreshLimits,
+    refreshLimits: () => {
+      app.refreshLimits();
+      adapters.refreshLimits();
+    },
     stop: async () => {
       activity.setClosing(true);
       const retired = replica
@@ -168,7 +185,8 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
         .then(() => leave(redis, { namespace, name, pod: self.pod }))
         .catch(() => {});
       const passOn = createPassOn({ pools: peerPools, listOpen: () => replica.listOpenPeers(), self });
-      await endWork({ server, activity, cutOff: app.cutOff, drain, worker, retired, passOn });
+      const work = { server, activity, cutOff: app.cutOff, drain, worker, retired, passOn };
+      await Promise.all([endWork(work), adapters.stop()]);
       engine.stop();
       live.close();
       await app.close();

@@ -88,6 +88,7 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
   const admin = createAdminServer(
     buildSidecarRoutes({
       health: engine.health,
+      isReady: endpoint.isReady,
       drain,
       drainToken: environment.drainToken,
       onWrongToken: () => {

@@ -37,4 +37,7 @@ function measureLoad(replicas: readonly LoadReport[]): [UsageCounter, number][] 
 const readCount = (value: number | undefined): number => (isCount(value) ? value! : 0);
 
 const sum = (replicas: readonly LoadReport[], read: (replica: LoadReport) => number): number =>
-  Math.min(replicas.reduce((total, replica) => total + read(replica), 0), Number.MAX_SAFE_INTEGER);
+  Math.min(
+    replicas.reduce((total, replica) => total + read(replica), 0),
+    Number.MAX_SAFE_INTEGER,
+  );

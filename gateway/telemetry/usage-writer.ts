@@ -37,6 +37,11 @@ export class UsageWriter {
     this.#options = options;
   }
 
+  /** All was sent. */
+  get isEmpty(): boolean {
+    return this.#batches.length === 0;
+  }
+
   /** Sends what is left, then what `cut` returns: the hashes of each batch. It is not called while Redis is away. */
   write(cut: () => Promise<HashCounts[][]>): Promise<void> {
     const run = this.#run.then(async () => {

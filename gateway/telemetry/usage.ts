@@ -102,6 +102,8 @@ interface Entry {
   usage: DeploymentUsage;
   writer: UsageWriter;
   hasQueue: boolean;
+  /** It is no longer served here: kept until all is written. */
+  isLeft: boolean;
   /** The first flush that saw latencies which are not cut yet, Unix milliseconds; null: there are none. */
   latenciesAt: number | null;
   /** Latencies of an earlier minute, to be written after as many further flushes. */
@@ -127,7 +129,10 @@ export class UsageMeter {
   of(namespace: string, name: string, hasQueue = false): DeploymentUsage {
     const key = `${namespace}/${name}`;
     const known = this.#entries.get(key);
-    if (known) return known.usage;
+    if (known) {
+      known.isLeft = false;
+      return known.usage;
+    }
     const writer = new UsageWriter({ ...this.#options, namespace, deployment: name });
     const entry: Entry = {
       namespace,
@@ -135,6 +140,7 @@ export class UsageMeter {
       usage: new DeploymentUsage(),
       writer,
       hasQueue,
+      isLeft: false,
       latenciesAt: null,
       late: null,
     };
@@ -142,15 +148,25 @@ export class UsageMeter {
     return entry.usage;
   }
 
+  /** A deployment is no longer served here: after the next flush that succeeds, nothing of it is kept. */
+  leave(namespace: string, name: string): void {
+    const entry = this.#entries.get(`${namespace}/${name}`);
+    if (entry) entry.isLeft = true;
+  }
+
   /** Writes what was collected. While Redis is away, it stays for a later flush. */
   async flush({ isLast = false } = {}): Promise<void> {
-    await Promise.all(
-      [...this.#entries.values()].map(async (entry) => {
-        await entry.writer.write(() => this.#cut(entry, isLast));
-        await this.#writeUses(entry);
-        await this.#writeRecent(entry);
-      }),
-    );
+    await Promise.all([...this.#entries.values()].map((entry) => this.#flush(entry, isLast)));
+  }
+
+  async #flush(entry: Entry, isLast: boolean): Promise<void> {
+    // What is left meanwhile has latencies that are not cut yet.
+    const { isLeft } = entry;
+    await entry.writer.write(() => this.#cut(entry, isLast || isLeft));
+    await this.#writeUses(entry);
+    await this.#writeRecent(entry);
+    if (isLeft && entry.isLeft && entry.writer.isEmpty && entry.usage.sums.size === 0)
+      this.#entries.delete(`${entry.namespace}/${entry.name}`);
   }
 
   async close(): Promise<void> {

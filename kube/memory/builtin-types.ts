@@ -160,6 +160,7 @@ export const BUILTIN_TYPES: readonly ResourceType[] = [
     ],
   }),
   define('apps/v1', 'ReplicaSet', 'replicasets', { hasStatus: true, shortNames: ['rs'] }),
+  define('batch/v1', 'Job', 'jobs', { hasStatus: true }),
   define('discovery.k8s.io/v1', 'EndpointSlice', 'endpointslices'),
   define('networking.k8s.io/v1', 'Ingress', 'ingresses', {
     hasStatus: true,

@@ -3,6 +3,7 @@ import type {
   V1Deployment,
   V1EndpointSlice,
   V1IngressClass,
+  V1Job,
   V1Pod,
   V1Service,
 } from '@kubernetes/client-node';
@@ -93,6 +94,8 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
     budgets: children(RESOURCES.PodDisruptionBudget),
     policies: children(RESOURCES.NetworkPolicy),
     claims: children(RESOURCES.PersistentVolumeClaim),
+    /** Downloads: only their end and what they are for. */
+    jobs: children<Wire<V1Job>>(RESOURCES.Job, trimJob),
     // The endpointslice controller gives its own slices the labels of their Service.
     slices: children<Wire<V1EndpointSlice>>(RESOURCES.EndpointSlice, trimSlice, SLICE_MANAGER_LABEL),
     // Metadata only: names, owners and versions of what the operator created, never the content (decision 0125).
@@ -177,6 +180,11 @@ export function trimDeployment(deployment: Wire<V1Deployment>): Wire<V1Deploymen
   if (template !== undefined) annotations[ANNOTATIONS.template] = packTemplate(template);
   const metadata = { ...deployment.metadata, annotations };
   return fields.trim({ ...deployment, metadata, spec: { replicas, strategy } as V1Deployment['spec'] });
+}
+
+export function trimJob(job: Wire<V1Job>): Wire<V1Job> {
+  const { succeeded, active, ready } = job.status ?? {};
+  return { ...trimToMetadata(job), status: { succeeded, active, ready } };
 }
 
 export function trimService(service: Wire<V1Service>): Wire<V1Service> {

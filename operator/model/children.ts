@@ -18,7 +18,7 @@ import { FrontRoutes, mayHaveHTTPRoute } from './front-route.ts';
 
 interface ChildrenWork {
   live: KubeObject;
-  built: BuiltChildren;
+  built: Pick<BuiltChildren, 'objects' | 'frontRoute'>;
   /** Called once what the pods need exists, such as the Service, and before they are changed. */
   beforePods: () => Promise<void>;
   signal: AbortSignal;
@@ -70,7 +70,11 @@ export class Children {
   }
 
   /** HTTPRoutes are not watched, so one of an earlier spec is searched for once per generation. */
-  async #removeStrayRoute(live: KubeObject, built: BuiltChildren, signal: AbortSignal): Promise<void> {
+  async #removeStrayRoute(
+    live: KubeObject,
+    built: ChildrenWork['built'],
+    signal: AbortSignal,
+  ): Promise<void> {
     const { client, applier, settings } = this.#context;
     const { name, namespace, uid, generation } = live.metadata;
     const searchKey = `${uid}/${generation}`;

@@ -9,6 +9,7 @@ import { BERTH_RESOURCES } from '../framework/berth-resources.ts';
 import { BY_MODEL } from '../framework/cluster-view.ts';
 import { type Leaving, Reconciler } from '../framework/reconciler.ts';
 import { deploymentTarget } from '../publish/desired-state.ts';
+import { serveAdapter } from '../resources/adapters.ts';
 import type { BuiltChildren } from '../resources/children.ts';
 import { evaluateFront } from '../resources/front-slices.ts';
 import { countRollingAway, isOutdated } from '../resources/rolling.ts';
@@ -16,6 +17,7 @@ import { findCondition, type Verdict } from '../status/condition-list.ts';
 import { deriveRefusal } from '../status/model-deployment.ts';
 import { isBlocking, type Problem } from '../status/problem.ts';
 import { decideRecheckMs, evaluateHTTPRoute } from '../status/route-acceptance.ts';
+import { AdapterSync } from './adapter-sync.ts';
 import { Children } from './children.ts';
 import type { ModelContext } from './context.ts';
 import { Finalization } from './finalization.ts';
@@ -42,6 +44,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
   readonly #children: Children;
   readonly #status: StatusReport;
   readonly #prefetch: WeightsPrefetch;
+  readonly #adapters: AdapterSync;
   readonly #settled = new SettledModels();
 
   constructor(context: ModelContext) {
@@ -51,6 +54,11 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     this.#children = new Children(context);
     this.#status = new StatusReport(context);
     this.#prefetch = new WeightsPrefetch(context);
+    this.#adapters = new AdapterSync(context, {
+      children: this.#children,
+      prefetch: this.#prefetch,
+      status: this.#status,
+    });
   }
 
   protected override finalize({ key, live, object, signal }: Leaving<ModelDeployment>): Promise<Requeue> {
@@ -59,6 +67,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
   }
 
   protected async sync(live: KubeObject, model: ModelDeployment, signal: AbortSignal): Promise<Requeue> {
+    if (model.spec.adapterOf) return this.#adapters.sync(live, model, signal);
     const context = this.context;
     const key = `${model.metadata.namespace}/${model.metadata.name}`;
     // Before anything is awaited: later changes do not count as applied.
@@ -85,7 +94,15 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     const isScaled = model.spec.scaling !== undefined;
     const scaledReplicas = isScaled ? context.scaler.wantedOf(model, deployment) : undefined;
     const pods = context.view.pods.byIndex(BY_MODEL, key) as unknown as V1Pod[];
-    const built = context.build(model, { deployment, pods, problems: found, sidecarGrant, scaledReplicas });
+    const adapters = context.models.servedBy(model).map((adapter) => serveAdapter(adapter, model));
+    const built = context.build(model, {
+      deployment,
+      pods,
+      problems: found,
+      adapters,
+      sidecarGrant,
+      scaledReplicas,
+    });
     const problems = [...found, ...built.problems];
     context.sidecars.note(key, built.isSidecarOutdated && !problems.some(isBlocking));
     const front = evaluateFront({
@@ -194,6 +211,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     this.#finalization.delete(key);
     this.context.publisher.mark(deploymentTarget({ namespace, name }));
     this.#children.delete(key);
+    this.#adapters.delete(key);
     this.#prefetch.delete(key);
     this.context.sidecars.delete(key);
     this.context.scaler.delete(key);

@@ -7,6 +7,7 @@ import { toMillis } from '../../kube/time.ts';
 import { ClaimIndex, type OwnershipClaim } from '../framework/claim-index.ts';
 import { type Parsed, ParsedStore, type RawObject } from '../framework/parsed-store.ts';
 import { findObstacle, type Obstacle } from '../status/obstacle.ts';
+import { listServed } from './adapter-problems.ts';
 
 type IsHostAllowed = (model: ModelDeployment, host: string) => boolean;
 
@@ -14,6 +15,13 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
   readonly #hosts = new ClaimIndex();
   readonly #ids = new ClaimIndex();
   readonly #withdrawn = new Set<string>();
+  /** Keys of adapters by the key of their base, and the other way round. */
+  readonly #adapters = new Map<string, Set<string>>();
+  readonly #bases = new Map<string, string>();
+  /** What others see of each, as text: it changes less often than the object. */
+  readonly #seen = new Map<string, string>();
+  /** Adapters and their bases as last valid: one that cannot be read for a moment is served on. */
+  readonly #valid = new Map<string, ModelDeployment>();
   readonly #obstacles = new Map<string, Obstacle | undefined>();
   readonly #domain: string;
   readonly #isHostAllowed: IsHostAllowed;
@@ -29,13 +37,84 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
     // It may be a newer version's, or a mistake: others must not take over what it owned meanwhile.
     if (!parsed.ok) return [];
     const claim = { key, since: toMillis(metadata.creationTimestamp) };
-    return [...this.#claimHost(parsed.value, claim), ...this.#claimId(parsed.value, claim)];
+    return [
+      ...this.#claimHost(parsed.value, claim),
+      ...this.#claimId(parsed.value, claim),
+      ...this.#noteAdapter(key, parsed.value),
+    ];
   }
 
   protected onRemove(key: string): string[] {
     this.#withdrawn.delete(key);
     this.#obstacles.delete(key);
-    return [...this.#hosts.release(key), ...this.#ids.release(key)];
+    this.#seen.delete(key);
+    this.#valid.delete(key);
+    const base = this.#bases.get(key);
+    if (base !== undefined) this.#forgetAdapter(key, base);
+    const related = base === undefined ? this.listAdapters(key) : [base, ...this.listAdapters(base)];
+    return [...this.#hosts.release(key), ...this.#ids.release(key), ...related];
+  }
+
+  /** Returns who depends on a change: the base, its other adapters, and the adapter itself, whose download may have ended. */
+  #noteAdapter(key: string, model: ModelDeployment): string[] {
+    const { metadata, spec, status } = model;
+    if (spec.adapterOf || spec.engine.adapters) this.#valid.set(key, model);
+    else this.#valid.delete(key);
+    const state = JSON.stringify([metadata.generation, metadata.deletionTimestamp, status.adapter]);
+    const isChanged = this.#seen.get(key) !== state;
+    this.#seen.set(key, state);
+    if (!spec.adapterOf) return isChanged ? this.listAdapters(key) : [];
+    const base = `${metadata.namespace}/${spec.adapterOf.deployment}`;
+    this.#bases.set(key, base);
+    this.#adapters.set(base, (this.#adapters.get(base) ?? new Set()).add(key));
+    return isChanged ? [base, ...this.listAdapters(base)] : [];
+  }
+
+  #forgetAdapter(key: string, base: string): void {
+    this.#bases.delete(key);
+    const adapters = this.#adapters.get(base);
+    adapters?.delete(key);
+    if (adapters?.size === 0) this.#adapters.delete(base);
+  }
+
+  /** Keys of the deployments that name this one as their base. */
+  listAdapters(key: string): string[] {
+    return [...(this.#adapters.get(key) ?? [])].sort();
+  }
+
+  /** The deployment whose pods serve an adapter; undefined if there is none that is valid. */
+  baseOf({ metadata, spec }: ModelDeployment): ModelDeployment | undefined {
+    return spec.adapterOf && this.#read(`${metadata.namespace}/${spec.adapterOf.deployment}`);
+  }
+
+  /** The adapters that name a deployment as their base, and are not leaving. */
+  adaptersOf({ metadata: { namespace, name } }: ModelDeployment): ModelDeployment[] {
+    return this.listAdapters(`${namespace}/${name}`).flatMap((key) => {
+      const adapter = this.isWithdrawn(key) ? undefined : this.#read(key);
+      return adapter ? [adapter] : [];
+    });
+  }
+
+  /** Those of them that its pods serve. */
+  servedBy(base: ModelDeployment): readonly ModelDeployment[] {
+    return listServed(base, this.adaptersOf(base));
+  }
+
+  #read(key: string): ModelDeployment | undefined {
+    const parsed = this.get(key);
+    return parsed?.ok ? parsed.value : this.#valid.get(key);
+  }
+
+  /** Whether its base serves it. */
+  isServed(adapter: ModelDeployment): boolean {
+    const base = this.baseOf(adapter);
+    return (
+      base !== undefined && this.servedBy(base).some(({ metadata: { uid } }) => uid === adapter.metadata.uid)
+    );
+  }
+
+  isAdapter(key: string): boolean {
+    return this.#bases.has(key);
   }
 
   #claimHost(model: ModelDeployment, claim: OwnershipClaim): string[] {

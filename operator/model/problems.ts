@@ -22,6 +22,7 @@ export async function findProblems(
     ...findClassProblem(context, model),
     ...(await findSecretProblems(context, model, signal)),
     ...(await findClaimProblems(context, model, signal)),
+    ...(await findAdapterClaimProblem(context, model, signal)),
   ];
 }
 
@@ -126,6 +127,27 @@ async function findClaimProblems(
     }),
   );
   return problems.flat();
+}
+
+/** Jobs write to the claim of `engine.adapters` on any node, and pods mount a folder of it. */
+export async function findAdapterClaimProblem(
+  { client }: Pick<Search, 'client'>,
+  { metadata: { namespace }, spec }: ModelDeployment,
+  signal: AbortSignal,
+): Promise<Problem[]> {
+  const name = spec.engine.adapters?.claimName;
+  if (name === undefined) return [];
+  const at = { namespace, name };
+  const claim = await client.find<Wire<V1PersistentVolumeClaim>>(RESOURCES.PersistentVolumeClaim, at, {
+    signal,
+  });
+  const refuse = (reason: string, message: string) => [
+    { reason, message: `spec.engine.adapters.claimName: claim ${name} ${message}` },
+  ];
+  if (!claim || claim.metadata.deletionTimestamp !== undefined)
+    return refuse('ClaimNotFound', 'not found, or being deleted');
+  if (claim.spec?.accessModes?.includes('ReadWriteMany')) return [];
+  return refuse('ClaimNotShared', 'is not ReadWriteMany: use one that is');
 }
 
 /** Pods that are all held on one node may share a claim of that node. */

@@ -101,6 +101,14 @@ export function describeInputs(
     registrationId: registrationIdOf(model),
     hostOwner: host && models.hostOwner(host),
     idOwner: models.idOwner(registrationIdOf(model)),
+    adapters: models
+      .servedBy(model)
+      .map(({ metadata: { uid, generation, deletionTimestamp }, status }) => [
+        uid,
+        generation,
+        deletionTimestamp,
+        status.adapter,
+      ]),
     sidecarGrant: sidecars.grantOf(key),
     scaling: model.spec.scaling && [
       scaler.wantedOf(model, view.deployments.get(key)),

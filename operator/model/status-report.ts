@@ -19,7 +19,7 @@ import { findWatchedDeployment } from './live-deployment.ts';
 import { registrationIdOf } from './model-store.ts';
 import type { BuiltFacts } from './settled.ts';
 import { evaluateStorage } from './storage-state.ts';
-import { UnpublishedHosts } from './unpublished-hosts.ts';
+import { type Unpublished, UnpublishedHosts } from './unpublished-hosts.ts';
 
 export class StatusReport {
   readonly #context: ModelContext;
@@ -72,6 +72,11 @@ export class StatusReport {
     const isPublished = unpublished.reason === undefined;
     const fitRecheckMs = isFitOpen ? FRONT_RETRY_MS : undefined;
     return { ...earliest(unpublished.recheckAfterMs, fitRecheckMs), isPublished };
+  }
+
+  /** Why the host is not published, if it takes unusually long. */
+  findUnpublished(model: ModelDeployment): Unpublished {
+    return this.#unpublished.evaluate(model);
   }
 
   async write(

@@ -32,7 +32,7 @@ export class WeightsPrefetch {
         // The previous one is being deleted.
         if (isAlreadyExists(error)) return false;
         if (![isForbidden, isInvalid, isNotFound].some((is) => is(error))) throw error;
-        // Due to a quota of Jobs, for example, or in a local run, which has none: the first pod downloads.
+        // Due to a quota of Jobs, for example: the first pod downloads.
         log.warn({ key, job: name, err: error }, 'prefetch refused');
         this.#known.set(key, wanted);
         return true;

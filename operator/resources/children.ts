@@ -6,18 +6,21 @@ import type { RouteVia } from '../../api/model-route.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { isRouteProblem, type Problem } from '../status/problem.ts';
 import { decideAccelerators } from './accelerators.ts';
+import { adaptersFolder, type ServedAdapter, withAdapters } from './adapters.ts';
 import { buildDeployment, buildPodTemplate, decideReplicas } from './deployment.ts';
 import { buildDisruptionBudget } from './disruption-budget.ts';
 import { describeEngine } from './engine-description.ts';
-import { buildSidecarSecret, decideGrace } from './gateway-container.ts';
+import { decideGrace } from './gateway-container.ts';
 import { buildHTTPRoute } from './http-route.ts';
 import { buildIngress } from './ingress.ts';
 import { buildNetworkPolicy } from './network-policy.ts';
 import { hasRefusedParsers, withoutParsers } from './parser-refusal.ts';
+import { findPodFieldProblems } from './pod-fields.ts';
 import { decideRouteType, decideURL } from './route.ts';
 import { buildService } from './service.ts';
 import type { BuildSettings } from './settings.ts';
-import { findSpecProblems } from './spec-problems.ts';
+import { buildSidecarSecret } from './sidecar-secret.ts';
+import { findIdentityProblem, findRouteProblems, findSpecProblems } from './spec-problems.ts';
 import { findTemplateProblem, pinTemplate, type SidecarGrant } from './template-pin.ts';
 import { buildWeightsClaim } from './weights.ts';
 import { buildPrefetchJob } from './weights-cache.ts';
@@ -31,6 +34,8 @@ export interface BuildContext {
   problems?: readonly Problem[];
   /** Replicas decided by the autoscaler; undefined if the spec alone decides. */
   scaledReplicas?: number | undefined;
+  /** Served by the same pods. */
+  adapters?: readonly ServedAdapter[];
   /** Grafts the current sidecar into the kept pod template. */
   sidecarGrant?: SidecarGrant | undefined;
 }
@@ -68,26 +73,32 @@ export interface BuiltChildren {
 export function buildChildren(
   model: ModelDeployment,
   settings: BuildSettings,
-  { deployment, pods = [], problems: found = [], sidecarGrant, scaledReplicas }: BuildContext = {},
+  {
+    deployment,
+    pods = [],
+    problems: found = [],
+    adapters = [],
+    sidecarGrant,
+    scaledReplicas,
+  }: BuildContext = {},
 ): BuiltChildren {
   const { spec } = model;
+  const served = withAdapters(model);
   const pinned = pinTemplate({
     spec,
     live: deployment,
     version: settings.version,
     grant: sidecarGrant,
-    refusesParsers: (template) => hasRefusedParsers(spec, template, pods),
-    build: ({ withParsers }) => buildPodTemplate(withParsers ? model : withoutParsers(model), settings),
+    refusesParsers: (template) => hasRefusedParsers(served.spec, template, pods),
+    build: ({ withParsers }) => buildPodTemplate(withParsers ? served : withoutParsers(served), settings),
   });
   const problems = [...findSpecProblems(model, settings), ...findTemplateProblem(pinned)];
-  const via = spec.route.via ?? settings.routeVia;
-  const isRouted = spec.route.enabled && ![...found, ...problems].some(isRouteProblem);
-  const route = isRouted ? buildRoute(model, settings, via) : undefined;
+  const { via, isRouted, route } = decideRoute(model, settings, [...found, ...problems]);
   const objects = [
-    buildSidecarSecret(model, settings),
+    buildSidecarSecret(model, settings, adapters),
     buildWeightsClaim(model),
     buildService(model, settings),
-    settings.networkPolicies ? buildNetworkPolicy(model) : undefined,
+    settings.networkPolicies ? buildNetworkPolicy(model, adapters) : undefined,
     buildDisruptionBudget(model),
     buildDeployment(model, pinned, spec.scaling !== undefined && deployment !== undefined),
     via === 'Direct' ? route : undefined,
@@ -108,6 +119,46 @@ export function buildChildren(
     drainTimeoutMs: decideGrace(spec).graceMs,
     via,
   };
+}
+
+export interface AdapterBuild {
+  /** Found before: a route problem withholds the route. */
+  problems: readonly Problem[];
+  /** By the pods of its base. */
+  isServed: boolean;
+}
+
+/** Those of an adapter, which has no pods. Its base's must not get its requests while they do not serve it: others may have its port. */
+export function buildAdapterChildren(
+  served: ServedAdapter,
+  settings: BuildSettings,
+  { problems: found, isServed }: AdapterBuild,
+): Pick<BuiltChildren, 'objects' | 'frontRoute' | 'prefetchJob' | 'problems' | 'url' | 'via'> {
+  const { model, base } = served;
+  const problems = [
+    ...findPodFieldProblems(model, settings),
+    ...findIdentityProblem(model),
+    ...(model.spec.route.enabled ? findRouteProblems(model, settings) : []),
+  ];
+  const { via, isRouted, route } = decideRoute(model, settings, [...found, ...problems]);
+  return {
+    objects: [
+      buildService(model, settings, isServed ? served : undefined),
+      ...(route && via === 'Direct' ? [route] : []),
+    ],
+    frontRoute: via === 'Front' ? route : undefined,
+    prefetchJob: buildPrefetchJob(model, settings, adaptersFolder(base)),
+    problems,
+    url: model.spec.route.enabled && !isRouted ? undefined : decideURL(model, settings),
+    via,
+  };
+}
+
+function decideRoute(model: ModelDeployment, settings: BuildSettings, problems: readonly Problem[]) {
+  const { route } = model.spec;
+  const via = route.via ?? settings.routeVia;
+  const isRouted = route.enabled && !problems.some(isRouteProblem);
+  return { via, isRouted, route: isRouted ? buildRoute(model, settings, via) : undefined };
 }
 
 const buildRoute = (model: ModelDeployment, settings: BuildSettings, via: RouteVia): KubeObject =>

@@ -1,20 +1,12 @@
-/** The gateway as a native sidecar, which starts before the engine and stops after it; and the Secret with its configuration. */
+/** The gateway as a native sidecar, which starts before the engine and stops after it. */
 import type { V1Container, V1EnvVar, V1Probe, V1Volume } from '@kubernetes/client-node';
-import { buildGatewayConfig } from '../../api/gateway-config.ts';
 import {
   ADMIN_PATHS,
   GATEWAY_ENV,
   GATEWAY_NODE_FLAGS,
   PROBE_PERIOD_SECONDS,
 } from '../../api/gateway-environment.ts';
-import {
-  drainToken,
-  peerToken,
-  storageToken,
-  workspacePrefix,
-  workspaceRedisPassword,
-  workspaceRedisUser,
-} from '../../api/identity.ts';
+import { drainToken } from '../../api/identity.ts';
 import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import {
   CONTAINERS,
@@ -25,12 +17,9 @@ import {
   SIDECAR_SECRET_PATH,
 } from '../../api/names.ts';
 import { parseDuration, parseQuantity } from '../../api/quantity.ts';
-import type { KubeObject } from '../../kube/object.ts';
 import { ENGINE_HOST, variables } from '../engines/engine.ts';
 import { PRESETS } from '../engines/presets.ts';
 import { buildEngineNotes } from './engine-notes.ts';
-import { childMetadata } from './metadata.ts';
-import { decideURL, type URLSettings } from './route.ts';
 import { restricted } from './security.ts';
 import type { BuildSettings } from './settings.ts';
 import { sidecarImage } from './sidecar-revision.ts';
@@ -195,53 +184,6 @@ function buildSpoolVolume(kind: ModelDeployment['spec']['kind']): V1Volume[] {
   const bytes = SPOOL_BYTES[kind];
   if (bytes === undefined) return [];
   return [{ name: SPOOL_VOLUME, emptyDir: { sizeLimit: `${(bytes * 1.25) / 1024 ** 2}Mi` } }];
-}
-
-type SecretSettings = URLSettings &
-  Pick<
-    BuildSettings,
-    'masterKey' | 'redisUsers' | 'redisUsername' | 'redisPassword' | 'readRedisCA' | 'documentationURL'
-  >;
-
-/** What a sidecar needs to start while Redis is down: its configuration and credentials. */
-export function buildSidecarSecret(model: ModelDeployment, settings: SecretSettings): KubeObject {
-  const { name, namespace } = model.metadata;
-  const { username, password } = redisCredentials(namespace, settings);
-  const files = {
-    [SIDECAR_SECRET_FILES.config]: JSON.stringify(
-      buildGatewayConfig(model, { ...settings, baseURL: decideURL(model, settings) }),
-    ),
-    [SIDECAR_SECRET_FILES.redisUsername]: username,
-    [SIDECAR_SECRET_FILES.redisPassword]: password,
-    [SIDECAR_SECRET_FILES.redisCA]: settings.readRedisCA(),
-    [SIDECAR_SECRET_FILES.peerToken]: peerToken(settings.masterKey, namespace, name),
-    [SIDECAR_SECRET_FILES.storageToken]: storageToken(settings.masterKey, namespace),
-    [SIDECAR_SECRET_FILES.requestPrefix]: workspacePrefix(settings.masterKey, namespace),
-  };
-  const present = Object.entries(files).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  return {
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: childMetadata(model, childNames(name).sidecarSecret),
-    type: 'Opaque',
-    data: Object.fromEntries(present.map(([file, text]) => [file, Buffer.from(text).toString('base64')])),
-  };
-}
-
-interface Credentials {
-  username?: string | undefined;
-  password?: string | undefined;
-}
-
-/** With `external` they come from the workspace's own Secret, which the pod mounts beside this one. */
-function redisCredentials(namespace: string, settings: SecretSettings): Credentials {
-  if (settings.redisUsers === 'external') return {};
-  if (settings.redisUsers === 'off')
-    return { username: settings.redisUsername, password: settings.redisPassword };
-  return {
-    username: workspaceRedisUser(namespace),
-    password: workspaceRedisPassword(settings.masterKey, namespace),
-  };
 }
 
 const MINUTE_MS = 60_000;

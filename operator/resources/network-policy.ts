@@ -1,11 +1,16 @@
-/** Opens only the gateway's and the metrics port to others: the admin port is for the kubelet. */
+/** Opens only the gateway's ports and the metrics port to others: the admin port is for the kubelet. */
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { childNames, PORTS, podSelector } from '../../api/names.ts';
 import type { KubeObject } from '../../kube/object.ts';
+import type { ServedAdapter } from './adapters.ts';
 import { childMetadata } from './metadata.ts';
 
-export function buildNetworkPolicy(model: ModelDeployment): KubeObject {
+export function buildNetworkPolicy(
+  model: ModelDeployment,
+  adapters: readonly Pick<ServedAdapter, 'port'>[] = [],
+): KubeObject {
   const { name } = model.metadata;
+  const ports = [PORTS.http, PORTS.metrics, ...adapters.map(({ port }) => port)];
   return {
     apiVersion: 'networking.k8s.io/v1',
     kind: 'NetworkPolicy',
@@ -13,7 +18,7 @@ export function buildNetworkPolicy(model: ModelDeployment): KubeObject {
     spec: {
       podSelector: { matchLabels: podSelector(name) },
       policyTypes: ['Ingress'],
-      ingress: [{ ports: [PORTS.http, PORTS.metrics].map((port) => ({ port, protocol: 'TCP' })) }],
+      ingress: [{ ports: ports.map((port) => ({ port, protocol: 'TCP' })) }],
     },
   };
 }

@@ -14,6 +14,8 @@ import type { BuildSettings, PodFieldGroup } from './settings.ts';
 /** Volumes that Berth creates in each pod; the first ones are only for the gateway. */
 const GATEWAY_VOLUME_PREFIX = 'gateway-';
 const BERTH_VOLUMES = ['home', 'weights', 'shared-memory'];
+/** Only with `engine.adapters`. */
+export const ADAPTER_VOLUME = 'adapters';
 
 /** Volumes that stay within the pod or the namespace's own claims. */
 const PLAIN_VOLUMES = ['emptyDir', 'persistentVolumeClaim', 'ephemeral'];
@@ -98,7 +100,11 @@ function findOwnSecrets({ metadata, spec }: ModelDeployment, settings: PodFieldS
 
 function findOwnVolumes({ spec }: ModelDeployment): Problem[] {
   const isGateways = (name: unknown) => String(name).startsWith(GATEWAY_VOLUME_PREFIX);
-  const own = spec.engine.kvCache?.disk ? [...BERTH_VOLUMES, KV_CACHE_VOLUME] : BERTH_VOLUMES;
+  const own = [
+    ...BERTH_VOLUMES,
+    ...(spec.engine.kvCache?.disk ? [KV_CACHE_VOLUME] : []),
+    ...(spec.engine.adapters ? [ADAPTER_VOLUME] : []),
+  ];
   const taken = (spec.template.volumes ?? []).flatMap(({ name }, index) =>
     isGateways(name) || own.includes(String(name))
       ? [`spec.template.volumes[${index}].name: ${name} is reserved for Berth: use another name`]

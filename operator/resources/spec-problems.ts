@@ -33,16 +33,16 @@ export function findSpecProblems(model: ModelDeployment, settings: BuildSettings
     ...findDrainProblem(model),
     ...findScheduleProblems(model),
     ...findMediaProblems(model),
-    ...(model.spec.route.enabled
-      ? [
-          ...findHostProblem(model, settings),
-          ...findAnnotationProblem(model, settings),
-          ...findCertificateProblem(model, settings),
-          ...findGatewayProblem(model, settings),
-        ]
-      : []),
+    ...(model.spec.route.enabled ? findRouteProblems(model, settings) : []),
   ];
 }
+
+export const findRouteProblems = (model: ModelDeployment, settings: BuildSettings): Problem[] => [
+  ...findHostProblem(model, settings),
+  ...findAnnotationProblem(model, settings),
+  ...findCertificateProblem(model, settings),
+  ...findGatewayProblem(model, settings),
+];
 
 /** Containers of a pod share its ports. */
 function findPortProblem({ spec }: ModelDeployment): Problem[] {
@@ -102,14 +102,8 @@ function findSourceProblems(model: ModelDeployment, settings: BuildSettings): Pr
         message: 'spec.model.source.image.path is required with mode Copy: the folder or file to copy',
       },
     ];
-  if (served.source.s3?.workloadIdentity && !model.spec.template.serviceAccountName)
-    return [
-      {
-        reason: 'SourceIncomplete',
-        message:
-          'spec.model.source.s3.workloadIdentity needs spec.template.serviceAccountName: the service account that has the identity',
-      },
-    ];
+  const withoutIdentity = findIdentityProblem(model);
+  if (withoutIdentity.length > 0) return withoutIdentity;
   const refusal = preset.refuse?.(engineInput(model, { weights, settings }));
   return refusal === undefined ? [] : [{ reason: 'SourceNotSupported', message: refusal }];
 }
@@ -117,6 +111,13 @@ function findSourceProblems(model: ModelDeployment, settings: BuildSettings): Pr
 function findCacheProblem(model: ModelDeployment, settings: BuildSettings): Problem[] {
   const refusal = refuseKVCache(engineInput(model, { weights: buildWeights(model, settings), settings }));
   return refusal === undefined ? [] : [{ reason: 'KVCacheNotSupported', message: refusal }];
+}
+
+export function findIdentityProblem({ spec }: ModelDeployment): Problem[] {
+  if (!spec.model.source.s3?.workloadIdentity || spec.template.serviceAccountName) return [];
+  const message =
+    'spec.model.source.s3.workloadIdentity needs spec.template.serviceAccountName: the service account that has the identity';
+  return [{ reason: 'SourceIncomplete', message }];
 }
 
 /** Longest wait for a terminating pod: what is still running by then will never end. */

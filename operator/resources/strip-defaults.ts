@@ -11,6 +11,7 @@ const filledIn = new WeakMap<z.ZodType, string>();
 export function stripDefaults(schema: z.ZodType, value: unknown): unknown {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable)
     return stripDefaults(schema.unwrap() as z.ZodType, value);
+  if (schema instanceof z.ZodPipe) return stripDefaults(schema.in as z.ZodType, value);
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) {
     const inner = schema.def.innerType as z.ZodType;
     const written = stripDefaults(inner, value);

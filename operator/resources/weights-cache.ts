@@ -19,8 +19,9 @@ const CACHE_PATH = '/var/cache/berth-weights';
 /** As for an engine that downloads by itself. */
 const PASSED_ON = ['HF_ENDPOINT', 'HF_TOKEN', 'HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'];
 const MAX_READABLE = 40;
-/** Retries of a failed prefetch; pods retry anyway. */
+/** Retries of a failed prefetch; pods retry anyway. Nothing else downloads an adapter: its Job goes on, at the kubelet's pace. */
 const PREFETCH_RETRIES = 3;
+const ADAPTER_RETRIES = 2 ** 31 - 1;
 /** For a very slow hub. */
 const PREFETCH_SECONDS = 86_400;
 const LOADER_RESOURCES = { requests: { cpu: '100m', memory: '256Mi' }, limits: { memory: '1Gi' } };
@@ -94,7 +95,13 @@ export function buildLease(model: ModelDeployment): { path: string; mounts: V1Vo
   };
 }
 
-function buildLoader(model: ModelDeployment, settings: CacheSettings, env: V1EnvVar[]): V1Container {
+/** `folder`: that of adapters within the claim; the claim itself if absent. */
+function buildLoader(
+  model: ModelDeployment,
+  settings: CacheSettings,
+  env: V1EnvVar[],
+  folder?: string,
+): V1Container {
   const { spec } = model;
   const { source } = spec.model;
   const passedOn = listPassedOn(spec);
@@ -111,6 +118,7 @@ function buildLoader(model: ModelDeployment, settings: CacheSettings, env: V1Env
         [WEIGHTS_ENV.entry]: cacheEntry(model),
         ...(limit && { [WEIGHTS_ENV.limitBytes]: String(Math.floor(parseQuantity(limit))) }),
         ...(hasProxy && { NODE_USE_ENV_PROXY: '1' }),
+        ...(folder && { [WEIGHTS_ENV.isRequired]: 'true' }),
       }),
       env,
       describeSource(source),
@@ -119,7 +127,7 @@ function buildLoader(model: ModelDeployment, settings: CacheSettings, env: V1Env
     ),
     // Namespaces with a quota refuse pods without resources.
     resources: LOADER_RESOURCES,
-    volumeMounts: [{ name: WEIGHTS_VOLUME, mountPath: CACHE_PATH }],
+    volumeMounts: [{ name: WEIGHTS_VOLUME, mountPath: CACHE_PATH, ...(folder && { subPath: folder }) }],
     securityContext: restricted(settings.platform),
     terminationMessagePolicy: 'FallbackToLogsOnError',
   };
@@ -162,8 +170,15 @@ function describeSource({ huggingFace, s3 }: ModelSource): V1EnvVar[] {
   ];
 }
 
-/** Downloads the weights on any node that can mount the claim, without a GPU; undefined if not requested. */
-export function buildPrefetchJob(model: ModelDeployment, settings: CacheSettings): KubeObject | undefined {
+/**
+ * Downloads the weights on any node that can mount the claim, without a GPU; undefined if not requested. `adapterFolder`: within the
+ * claim, for an adapter.
+ */
+export function buildPrefetchJob(
+  model: ModelDeployment,
+  settings: CacheSettings,
+  adapterFolder?: string,
+): KubeObject | undefined {
   const { metadata, spec } = model;
   const { engine, template } = spec;
   const { source } = spec.model;
@@ -174,8 +189,9 @@ export function buildPrefetchJob(model: ModelDeployment, settings: CacheSettings
     .update(stableStringify([cacheEntry(model), cache]))
     .digest('hex');
   const job: V1JobSpec = {
-    backoffLimit: PREFETCH_RETRIES,
-    activeDeadlineSeconds: PREFETCH_SECONDS,
+    ...(adapterFolder
+      ? { backoffLimit: ADAPTER_RETRIES }
+      : { backoffLimit: PREFETCH_RETRIES, activeDeadlineSeconds: PREFETCH_SECONDS }),
     template: {
       // Neither the Service nor a network policy of the deployment selects these pods.
       metadata: { labels: { [LABELS.managedBy]: MANAGED_BY, [LABELS.component]: 'prefetch' } },
@@ -184,7 +200,7 @@ export function buildPrefetchJob(model: ModelDeployment, settings: CacheSettings
         automountServiceAccountToken: false,
         enableServiceLinks: false,
         securityContext: podSecurity(PRESETS[engine.preset], settings.platform, template.podSecurityContext),
-        containers: [buildLoader(model, settings, [])],
+        containers: [buildLoader(model, settings, [], adapterFolder)],
         volumes: [{ name: WEIGHTS_VOLUME, persistentVolumeClaim: { claimName: cache.claimName } }],
         ...(pullSecrets.length > 0 && { imagePullSecrets: pullSecrets.map((name) => ({ name })) }),
         ...(template.serviceAccountName && { serviceAccountName: template.serviceAccountName }),

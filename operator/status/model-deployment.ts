@@ -147,7 +147,9 @@ function evaluateAccepted(problems: readonly Problem[]): Verdict {
   return verdict('False', refusals[0]!.reason, joinMessages(refusals));
 }
 
-function evaluateRoute(deployment: ModelDeployment, facts: StatusFacts): Verdict {
+export type RouteFacts = Pick<StatusFacts, 'problems' | 'unpublished' | 'acceptance' | 'url'>;
+
+export function evaluateRoute(deployment: ModelDeployment, facts: RouteFacts): Verdict {
   const problems = facts.problems.filter(isRouteProblem);
   if (problems.length > 0) return verdict('False', problems[0]!.reason, joinMessages(problems));
   if (!deployment.spec.route.enabled)
@@ -163,7 +165,7 @@ function evaluateRoute(deployment: ModelDeployment, facts: StatusFacts): Verdict
 }
 
 /** Published data is still served while Redis is unavailable. */
-const wasRouted = ({ status }: ModelDeployment, { url }: StatusFacts): boolean =>
+const wasRouted = ({ status }: ModelDeployment, { url }: RouteFacts): boolean =>
   status.url === url && findCondition(status.conditions, 'RouteReady')?.status === 'True';
 
 function evaluateRollout({ deployment, isOutdated, desiredReplicas }: StatusFacts, live: PodFindings[]) {

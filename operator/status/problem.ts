@@ -29,6 +29,10 @@ export const isRefusal = ({ reason }: Problem): boolean =>
  * Flux and Argo CD apply objects together, so each of them occurs for a moment in a healthy roll-out.
  */
 const PASSING_REASONS = new Set([
+  'BaseNotFound',
+  'BaseNotSupported',
+  'TooManyAdapters',
+  'ClaimNotFound',
   'SecretNotFound',
   'SecretKeyNotFound',
   'SecretInvalid',

@@ -10,7 +10,16 @@ export interface Transition {
 }
 
 /** Reasons that mean "not yet" or "as requested": no warning is due. */
-const EXPECTED = new Set(['Loading', 'Starting', 'NoReplicaReady', 'Complete', 'UpToDate', 'Deleting']);
+const EXPECTED = new Set([
+  'Loading',
+  'Starting',
+  'NoReplicaReady',
+  'BaseNotReady',
+  'Downloading',
+  'Complete',
+  'UpToDate',
+  'Deleting',
+]);
 /** Reasons of `Ready` without a replica, as the spec asks. */
 const AT_REST = new Set(['Paused', 'ScaledToZero']);
 /** The kubelet alternates between these while retrying: one event is enough. */
@@ -24,6 +33,7 @@ const WATCHED = [
   'ImagePulled',
   'WeightsLoaded',
   'EngineHealthy',
+  'AdapterReady',
   'RouteReady',
   'StorageReady',
 ] as const;

@@ -69,6 +69,9 @@ function countTogether(keys: readonly string[]): number {
   return end < 0 ? MAX_KEYS : Math.max(1, end);
 }
 
+/** Limit of an engine's words in a condition. */
+const MAX_WORDS = 500;
+
 function decodeReplica(text: string, now: number): DeploymentSample['replicas'][number] | null {
   const report = decodeReport<Heartbeat>(text);
   if (!report) return null;
@@ -76,11 +79,14 @@ function decodeReplica(text: string, now: number): DeploymentSample['replicas'][
   if (![pod, boot].every(isShortText) || ![ready, draining].every((flag) => typeof flag === 'boolean'))
     return null;
   const { busyMs, arrivals, inflight, waiting, cacheUse, queued, abandoned = 0, activeAt, at } = report;
+  const { adapter, adapterError } = report;
   if (![busyMs, arrivals, inflight, waiting ?? 0, abandoned, activeAt, at].every(isCount)) return null;
   if (limit !== null && !isCount(limit)) return null;
   return {
     ...{ pod, boot, ready, draining, limit, busyMs, arrivals, inflight, abandoned, at },
     ...(waiting !== undefined && { waiting: Math.min(waiting, inflight) }),
+    ...(isShortText(adapter) && { adapter }),
+    ...(typeof adapterError === 'string' && { adapterError: adapterError.slice(0, MAX_WORDS) }),
     // Only shown: a replica without them is scaled all the same.
     queued: isCount(queued) ? queued! : 0,
     ...(isCount(cacheUse) && { cacheUse: Math.min(cacheUse!, 100) }),

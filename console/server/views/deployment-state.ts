@@ -10,9 +10,9 @@ const PAUSED = 'Paused: requests get HTTP 503 until it is resumed.';
 export type DeploymentState = DeploymentView['state'];
 
 /** If one of these is False, the deployment is failing. */
-const FAILING = ['Accepted', 'RouteReady', 'ImagePulled', 'WeightsLoaded', 'EngineHealthy'];
+const FAILING = ['Accepted', 'RouteReady', 'ImagePulled', 'WeightsLoaded', 'EngineHealthy', 'AdapterReady'];
 /** Except for these reasons, which are progress. */
-const IN_PROGRESS = ['Pulling', 'Loading', 'Starting'];
+const IN_PROGRESS = ['Pulling', 'Loading', 'Starting', 'BaseNotReady', 'Downloading'];
 /** It served before, still runs, and now fails its health check. */
 const UNHEALTHY = 'EngineUnhealthy';
 const STUCK = ['ReplicaFailure', 'ProgressDeadlineExceeded'];

@@ -23,6 +23,7 @@ export function describeDeployment(deployment: ModelDeployment): DeploymentView 
     startup: describeStartup(status),
     queue: null,
     createdAt: String(metadata.creationTimestamp ?? ''),
+    adapterOf: spec.adapterOf?.deployment ?? null,
     engine: { preset: spec.engine.preset, ...status.engine },
     continuesStreams: spec.resilience.continueStreams,
     prices: describePrices(spec.pricing),

@@ -40,7 +40,7 @@ function useChange(
 }
 
 export function DeploymentActions({ deployment }: { deployment: DeploymentView }) {
-  const { name, isPaused } = deployment;
+  const { name, isPaused, adapterOf } = deployment;
   const { manageDeployments } = useAccess();
   const [isScaling, scaling] = useDisclosure();
   const [isPausing, pausing] = useDisclosure();
@@ -67,9 +67,11 @@ export function DeploymentActions({ deployment }: { deployment: DeploymentView }
             Pause
           </AllowedButton>
         )}
-        <AllowedButton {...button} onClick={scaling.open}>
-          Scale
-        </AllowedButton>
+        {adapterOf === null && (
+          <AllowedButton {...button} onClick={scaling.open}>
+            Scale
+          </AllowedButton>
+        )}
         <AllowedButton {...button} variant="subtle" color="red" onClick={deleting.open}>
           Delete
         </AllowedButton>
@@ -84,7 +86,11 @@ export function DeploymentActions({ deployment }: { deployment: DeploymentView }
         isPending={pause.isPending}
         error={pause.error}
       >
-        <Text size="sm">Its replicas shut down, and requests get HTTP 503 until you resume it.</Text>
+        <Text size="sm">
+          {adapterOf === null
+            ? 'Its replicas shut down, and requests get HTTP 503 until you resume it.'
+            : 'Requests get HTTP 503 until you resume it.'}
+        </Text>
       </Confirm>
       <Modal
         opened={isScaling}

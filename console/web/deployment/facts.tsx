@@ -48,13 +48,13 @@ export function ReplicasAndQueue({
 
 /** The engine with what it was started with, and prices. */
 export function EngineAndPrices({
-  deployment: { engine, continuesStreams, prices },
+  deployment: { adapterOf, engine, continuesStreams, prices },
 }: {
-  deployment: Pick<DeploymentView, 'engine' | 'continuesStreams' | 'prices'>;
+  deployment: Pick<DeploymentView, 'adapterOf' | 'engine' | 'continuesStreams' | 'prices'>;
 }) {
   const { preset, family, toolCallParser, reasoningParser, chatTemplate, message } = engine;
   const facts = [
-    `Engine ${preset}`,
+    adapterOf === null ? `Engine ${preset}` : `LoRA adapter of ${adapterOf}`,
     family && `model family ${family}`,
     toolCallParser && `tool call parser ${toolCallParser}`,
     reasoningParser && `reasoning parser ${reasoningParser}`,

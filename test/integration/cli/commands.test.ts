@@ -317,6 +317,23 @@ Its log: berth logs chat -n team
       expect(JSON.parse(first!)).to.deep.equal({ pod: 'chat-1', container: 'gateway', line: LINE });
     });
 
+    it("prints of an adapter its base's, whose engine serves it", async () => {
+      addCrash();
+      target.api.create(MODELS, {
+        apiVersion: 'berth.dev/v1alpha1',
+        kind: 'ModelDeployment',
+        metadata: { name: 'sql', namespace: 'team' },
+        spec: {
+          kind: 'LLM',
+          model: { id: 'acme/sql', source: { huggingFace: { repo: 'acme/sql-lora' } } },
+          adapterOf: { deployment: 'chat' },
+        },
+      });
+      const { output, printed } = recordOutput();
+      await printLogs(target, 'sql', readLogRequest({ values: {}, flags: new Set() }), output);
+      expect(printed.out).to.equal(LOG);
+    });
+
     it('says so if there is nothing about a request, or no pod', async () => {
       addDeployment('chat', CRASHED);
       const none = await refusal(print({}));

@@ -93,6 +93,16 @@ describe('the loader of weights, as a program', () => {
     expect((await readdir(join(folder, 'a', 'leases'))).sort()).to.deep.equal(['pod-1', 'pod-2']);
   });
 
+  it('ends well where a prefetch has no space, unless nothing else downloads the weights', async () => {
+    const full = { [WEIGHTS_ENV.limitBytes]: '1' };
+    const { code, output } = await start('', full).ended;
+    expect(code, output).to.equal(0);
+    expect(output).to.contain('not prefetched: the weights cache is full');
+    const needed = await start('', { ...full, [WEIGHTS_ENV.isRequired]: 'true' }).ended;
+    expect(needed.code, needed.output).to.equal(1);
+    expect(needed.output).to.contain('the weights cache is full').and.not.to.contain('not prefetched');
+  });
+
   it('says what is wrong in one line, and never a token', async () => {
     hub.token = 'hf_right';
     const { code, output } = await start('pod-1', { [WEIGHTS_ENV.token]: 'hf_wrong_one' }).ended;

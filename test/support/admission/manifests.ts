@@ -43,6 +43,13 @@ const storage = (what: string, fields: Spec, more: Partial<Manifest> = {}): Mani
   other('StorageCredential', what, { bucket: 'results', secret: 'keys', ...fields }, more);
 const named = (name: string, what: string): Manifest => model(what, llm(), { name });
 
+const adapter = (more: Spec = {}): Spec => ({
+  kind: 'LLM',
+  model: { id: 'a', source: { huggingFace: { repo: 'a/b' } } },
+  adapterOf: { deployment: 'base' },
+  ...more,
+});
+
 const TIMERS_OF_LIMITS = [
   ...['requestTimeout', 'imageTimeout', 'imageJobTimeout', 'videoTimeout', 'waitForSlot', 'streamKeepAlive'],
   ...['headersTimeout', 'bodyTimeout', 'uploadTimeout'],
@@ -164,6 +171,22 @@ const MODELS: Manifest[] = [
   model('a late id', llm({ id: 7 }), { before: llm() }),
   model('a KV cache', llm({ engine: { ...simulator, kvCache: { cpu: '40Gi', disk: '200Gi' } } })),
   model('a KV cache without units', llm({ engine: { ...simulator, kvCache: { cpu: '40', disk: '1m' } } })),
+  model('an adapter', adapter()),
+  model('an adapter with pods of its own', adapter({ engine: simulator, replicas: 2 })),
+  model('an adapter that is no LLM', adapter({ kind: 'Embedding' })),
+  model('an adapter without a source', adapter({ model: { id: 'a' } })),
+  model('no engine', { kind: 'LLM', model: { id: 'org/model' } }),
+  model('an adapter of another base', adapter({ adapterOf: { deployment: 'other' } }), { before: adapter() }),
+  model(
+    'an adapter with a cache of its own',
+    adapter({ model: { id: 'a', source: { huggingFace: { repo: 'a/b' }, cache: { claimName: 'models' } } } }),
+  ),
+  model('room for adapters', llm({ engine: { ...simulator, adapters: { claimName: 'models' } } })),
+  model(
+    'room for adapters with sglang',
+    llm({ engine: { preset: 'sglang', adapters: { claimName: 'models' } } }),
+  ),
+  model('an adapter that becomes a deployment', llm(), { before: adapter() }),
   model('an update that changes replicas', llm({ id: 7, replicas: 2 }), { before: llm({ id: 7 }) }),
   model('a status', llm(), { status: { phase: 'Ready' } }),
   model('a status with half a condition', llm(), {

@@ -28,11 +28,14 @@ async function list(query: Record<string, string>): Promise<string[]> {
   const serve = (_route: unknown, handler: unknown) => {
     answer = handler as typeof answer;
   };
-  addRecentRequestRoutes(serve as ServeRoute, {
-    access: { require: async () => {} },
-    redis: { fcall: async () => lines },
-    largeAnswers: { answer: (_res: unknown, _namespace: string, make: () => unknown) => make() },
-  } as unknown as Services);
+  addRecentRequestRoutes(
+    serve as ServeRoute,
+    {
+      access: { require: async () => {} },
+      redis: { fcall: async () => lines },
+      largeAnswers: { answer: (_res: unknown, _namespace: string, make: () => unknown) => make() },
+    } as unknown as Services,
+  );
   const call = { ctx: { query: { deployment: 'chat', ...query } }, session: {}, namespace: 'team' };
   return ((await answer!(call)) as RecentRequestView[]).map(({ id }) => id);
 }

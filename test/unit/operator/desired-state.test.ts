@@ -60,6 +60,40 @@ describe('what ought to be in Redis', () => {
     expect(desired.deployment(NAME)!.config).not.to.have.property('obstacle');
   });
 
+  it('routes an adapter to the pods of its base while that serves it, and nowhere else', () => {
+    const { desired, models, pods, putModel } = start();
+    const sql = { namespace: 'team-a', name: 'sql' };
+    pods.put({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        name: 'chat-1',
+        namespace: 'team-a',
+        labels: { [LABELS.deployment]: 'chat', [LABELS.component]: 'model' },
+      },
+      status: { podIP: '10.0.0.1', conditions: [{ type: 'Ready', status: 'True' }] },
+    } as never);
+    putModel({ engine: { preset: 'simulator', adapters: { claimName: 'models' } } }, '1');
+    models.put('team-a/sql', {
+      apiVersion: 'berth.dev/v1alpha1',
+      kind: 'ModelDeployment',
+      metadata: { ...sql, uid: 's', resourceVersion: '1' },
+      spec: {
+        kind: 'LLM',
+        model: { id: 'sql', source: { huggingFace: { repo: 'a/b' } } },
+        adapterOf: { deployment: 'chat' },
+      },
+      status: { adapter: { claimName: 'models', entry: 'b-0123456789abcdef' } },
+    } as never);
+    expect(desired.deployment(sql)).to.deep.include({ addresses: ['10.0.0.1'], pods: 0 });
+    // What was downloaded last, whatever its spec asks for by now.
+    const [nested] = desired.deployment(NAME)!.config!.adapters as { servedModelName: string }[];
+    expect(nested!.servedModelName).to.equal('sql-0123456789abcdef');
+    putModel({ engine: { preset: 'sglang' } }, '2');
+    expect(desired.deployment(sql)).to.deep.include({ addresses: [], pods: 0 });
+    expect(desired.deployment(NAME)!.config).not.to.have.property('adapters');
+  });
+
   for (const [what, spec, credit, owner] of [
     ['no Workspace', undefined, null, null],
     ['one that sets nothing', {}, null, null],

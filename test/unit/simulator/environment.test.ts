@@ -10,6 +10,7 @@ describe("the simulator's environment", () => {
       model: 'simulator',
       kind: 'LLM',
       startupSeconds: 0,
+      hasAdapters: false,
       sleepMode: false,
       settings: DEFAULT_SETTINGS,
     });
@@ -24,6 +25,7 @@ describe("the simulator's environment", () => {
       SIMULATOR_MODEL: 'org/model',
       SIMULATOR_KIND: 'Embedding',
       SIMULATOR_STARTUP_SECONDS: '1.5',
+      SIMULATOR_ADAPTERS: '1',
       SIMULATOR_SLEEP_MODE: '1',
       SIMULATOR_TTFT_MS: '20.5',
       SIMULATOR_ITL_MS: '5',
@@ -50,6 +52,7 @@ describe("the simulator's environment", () => {
       model: 'org/model',
       kind: 'Embedding',
       startupSeconds: 1.5,
+      hasAdapters: true,
       sleepMode: true,
       settings: {
         ttftMs: 20.5,

@@ -31,7 +31,7 @@
 # Downloads of weights ahead of pods.
 - apiGroups: [batch]
   resources: [jobs]
-  verbs: [get, create, delete]
+  verbs: [get, list, watch, create, delete]
 # The autoscaler says which pods are removed first; what is deleted before it has served is given less time to end.
 - apiGroups: [""]
   resources: [pods]

@@ -21,9 +21,13 @@ describe('heartbeats', () => {
     own = {};
     clock = new FakeClock();
   });
-  const start = (send: (own: Omit<Heartbeat, 'at'>) => Promise<Heartbeat[]>, onError = () => {}) => {
+  const start = (
+    send: (own: Omit<Heartbeat, 'at'>) => Promise<Heartbeat[]>,
+    onError = () => {},
+    eagerMs?: number,
+  ) => {
     const hear = async (own: Omit<Heartbeat, 'at'>) => ({ edition: '1', beats: await send(own) });
-    heartbeats = new Heartbeats({ describe: () => beat(own), send: hear, onError, clock });
+    heartbeats = new Heartbeats({ describe: () => beat(own), send: hear, onError, eagerMs, clock });
     return heartbeats;
   };
 
@@ -79,6 +83,20 @@ describe('heartbeats', () => {
       { at: 8_000, every: 8_000, inflight: 0 },
       { at: 9_000, every: 1_000, inflight: 1 },
     ]);
+  });
+
+  it('look every second for peers that change alike, for some time after a change', async () => {
+    let sent = 0;
+    const count = async (word: Omit<Heartbeat, 'at'>) => {
+      sent++;
+      return [{ ...word, at: 100_000 }];
+    };
+    start(count, undefined, 3_000);
+    await clock.advance(8_000);
+    expect(sent).to.equal(3);
+    own = { adapter: 'sql-two' };
+    await clock.advance(4_000);
+    expect(sent).to.be.within(6, 7);
   });
 
   it('go on by themselves, also after a failure', async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Acquisition, Caller, EngineTarget, Refusal } from '../../../../gateway/capacity/capacity.ts';
 import { Slots } from '../../../../gateway/capacity/replica-capacity.ts';
-import { MAX_WAITING, SlotQueue } from '../../../../gateway/capacity/slot-queue.ts';
+import { MAX_WAITING, SlotLine, SlotQueue } from '../../../../gateway/capacity/slot-queue.ts';
 import { pollUntil } from '../../../support/poll.ts';
 
 describe('the line for a place on an engine', () => {
@@ -177,5 +177,70 @@ describe('the line for a place on an engine', () => {
     expect(job, 'the queue had its turn').not.to.equal(null);
     job!();
     expect(isTarget(await other)).to.equal(true);
+  });
+
+  describe('of an engine with two endpoints', () => {
+    function buildTwo() {
+      const slots = new Slots(() => 1);
+      const line = new SlotLine();
+      const takeLocal = (): EngineTarget | null => {
+        const release = slots.take();
+        return release && { origin: '', pathPrefix: '', headers: {}, local: true, release };
+      };
+      const open = { base: true, adapter: true };
+      const build = (name: keyof typeof open) => {
+        const isOpen = () => open[name];
+        const acquire = (): Acquisition | Promise<Acquisition> => {
+          const target = isOpen() ? takeLocal() : null;
+          return target ? { target } : Promise.resolve({ refusal: 'replica_saturated' });
+        };
+        return new SlotQueue({
+          capacity: { acquire, acquireElsewhere: acquire },
+          takeLocal: () => (isOpen() ? takeLocal() : null),
+          waitMs: () => 60_000,
+          isShared: () => false,
+          line,
+          isOpen,
+        });
+      };
+      const [base, adapter] = [build('base'), build('adapter')];
+      slots.onCrossing(() => base.serve());
+      return { slots, base, adapter, open };
+    }
+
+    it('gives the place on in turn, whatever the endpoint: neither starves the other', async () => {
+      const { slots, base, adapter } = buildTwo();
+      const release = slots.take()!;
+      const order: string[] = [];
+      const ask = async (queue: SlotQueue, id: string) => {
+        const acquisition = await queue.acquire(never, caller(id));
+        order.push(id);
+        if ('target' in acquisition) acquisition.target.release();
+      };
+      const all = [1, 2, 3].map(() => ask(base, 'base'));
+      await pollUntil(() => base.waiting === 3, 'three wait');
+      all.push(ask(adapter, 'adapter'));
+      await pollUntil(() => adapter.waiting === 1, 'one more waits');
+      release();
+      await Promise.all(all);
+      expect(order).to.deep.equal(['base', 'adapter', 'base', 'base']);
+      expect([base.waiting, adapter.waiting, slots.inflight]).to.deep.equal([0, 0, 0]);
+    });
+
+    it('passes over those whose endpoint is not open', async () => {
+      const { slots, base, adapter, open } = buildTwo();
+      const release = slots.take()!;
+      const leaving = new AbortController();
+      const closed = adapter.acquire(leaving.signal, caller('adapter'));
+      await pollUntil(() => adapter.waiting === 1, 'one waits');
+      const other = base.acquire(never, caller('base'));
+      await pollUntil(() => base.waiting === 1, 'both wait');
+      open.adapter = false;
+      release();
+      expect(isTarget(await other)).to.equal(true);
+      expect(adapter.waiting).to.equal(1);
+      leaving.abort();
+      expect(isTarget(await closed)).to.equal(false);
+    });
   });
 });

@@ -13,6 +13,16 @@ describe('the slots of a replica', () => {
     expect(slots.inflight).to.equal(1);
   });
 
+  it('says no more of crossings to who no longer asks', () => {
+    const slots = new Slots(() => 1);
+    let crossings = 0;
+    const stop = slots.onCrossing(() => crossings++);
+    slots.take()!();
+    stop();
+    slots.take()!();
+    expect(crossings).to.equal(2);
+  });
+
   it('has no end of places without a limit', () => {
     const slots = new Slots(() => null);
     for (let i = 0; i < 1000; i++) expect(slots.take()).to.be.a('function');

@@ -1,5 +1,10 @@
 import { expect } from 'chai';
-import { findEngineError, hideEngineName, readEngineError } from '../../../../gateway/engine/engine-error.ts';
+import {
+  findEngineError,
+  hideEngineName,
+  isUnknownModel,
+  readEngineError,
+} from '../../../../gateway/engine/engine-error.ts';
 import { expectLinear } from '../../../support/growth.ts';
 
 const read = (status: number, body: unknown) =>
@@ -306,6 +311,17 @@ describe('the error of an engine', () => {
     it('leaves words that only contain the name', () => {
       expect(say('a chat of chats at /chat/x', 'chat')).to.equal('a acme/chat of chats at /chat/x');
     });
+  });
+
+  it('is that of an unknown model in the words of vLLM, in each of its dialects, and not of anything else unknown', () => {
+    const message = 'The model `sql-1f` does not exist.';
+    const isUnknown = (status: number, body: object) =>
+      isUnknownModel(status, Buffer.from(JSON.stringify(body)));
+    expect(isUnknown(404, { error: { message, type: 'NotFoundError', code: 404 } })).to.equal(true);
+    expect(isUnknown(404, { type: 'error', error: { type: 'not_found_error', message } })).to.equal(true);
+    expect(isUnknown(400, { error: { message } })).to.equal(false);
+    expect(isUnknown(404, { error: { message: "Response with id 'resp_1' not found." } })).to.equal(false);
+    expect(isUnknown(404, { detail: 'Not Found' })).to.equal(false);
   });
 
   it('cuts long messages', () => {

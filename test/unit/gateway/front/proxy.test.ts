@@ -54,6 +54,37 @@ describe('what a replica is sent of a trace', () => {
   });
 });
 
+describe('a replica that cannot be reached', () => {
+  /** The replica that other requests try first, after one that failed at 10.0.0.1 so. */
+  async function findNext(code: string, port?: number): Promise<string | undefined> {
+    const pool = {
+      dispatch: (_: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) => {
+        handler.onResponseError?.({} as never, Object.assign(new Error(code), { code }));
+        return true;
+      },
+    };
+    const req = { method: 'GET', url: '/', headers: {}, socket: {} } as unknown as IncomingMessage;
+    const exchange = new Exchange(req, new EventEmitter() as ServerResponse, 'id');
+    const picker = new ReplicaPicker();
+    const pools = { get: () => pool } as unknown as Pools;
+    const silence = new SilenceWatch(async () => true);
+    const proxy = { pools, picker, silence, replicaPort: 80 };
+    expect(await proxyRequest(proxy, { exchange, addresses: ['10.0.0.1'], port })).to.equal('none');
+    const firsts = [0, 1].map(() => picker.rank(['10.0.0.1', '10.0.0.2'])[0]);
+    return new Set(firsts).size === 1 ? firsts[0] : undefined;
+  }
+
+  it('is tried last, also by requests for an adapter', async () => {
+    for (const port of [undefined, 20_000])
+      for (const code of ['UND_ERR_CONNECT_TIMEOUT', 'EHOSTUNREACH'])
+        expect(await findNext(code, port), code).to.equal('10.0.0.2');
+    expect(await findNext('ECONNREFUSED')).to.equal('10.0.0.2');
+  });
+
+  it('is not told from one whose port for an adapter alone is closed', async () =>
+    expect(await findNext('ECONNREFUSED', 20_000)).to.equal(undefined));
+});
+
 describe('a replica that closes a connection as a request is written to it', () => {
   it('is sent a small body once more, on a fresh connection', async () => {
     const bodies: string[] = [];

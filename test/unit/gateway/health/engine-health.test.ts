@@ -71,9 +71,12 @@ describe('the engine’s health', () => {
 
   describe('while the engine starts', () => {
     let routes: AdminRoutes;
+    let isHeld: boolean;
     beforeEach(() => {
+      isHeld = false;
       routes = buildSidecarRoutes({
         health,
+        isReady: () => health.isReady && !isHeld,
         drain: { begin: () => Promise.resolve('') } as unknown as Drain,
         drainToken: 'token',
         onWrongToken: () => {},
@@ -105,6 +108,16 @@ describe('the engine’s health', () => {
       status = 503;
       await pollUntil(() => health.verdict.phase === 'unhealthy', 'unhealthy');
       expect((await ask(ADMIN_PATHS.readyz)).status).to.equal(503);
+    });
+
+    it('is not ready, and not started, while its adapters are being loaded', async () => {
+      isHeld = true;
+      status = 200;
+      await health.waitForStart(5_000);
+      for (const path of [ADMIN_PATHS.readyz, ADMIN_PATHS.engineStartup])
+        expect((await ask(path)).status).to.equal(503);
+      isHeld = false;
+      expect((await ask(ADMIN_PATHS.engineStartup)).status).to.equal(200);
     });
 
     it('answers before the next question is due', async () => {

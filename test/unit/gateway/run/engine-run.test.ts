@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Acquisition } from '../../../../gateway/capacity/capacity.ts';
-import { EngineMemoryError } from '../../../../gateway/engine/engine-error.ts';
+import { AdapterMissingError, EngineMemoryError } from '../../../../gateway/engine/engine-error.ts';
 import { ApiError } from '../../../../gateway/http/error-response.ts';
 import { Exchange, type GatewayState } from '../../../../gateway/http/exchange.ts';
 import { describeRequestLine } from '../../../../gateway/http/request-log.ts';
@@ -24,6 +24,9 @@ describe('a failed run at an engine', () => {
 
   it('says nothing of the engine’s health where it had too little memory for the request', () =>
     expect(note(new EngineMemoryError('use a shorter prompt'))).to.deep.equal(['out_of_memory']));
+
+  it('has it probed, and its adapters loaded again, where it did not know one', () =>
+    expect(note(new AdapterMissingError())).to.deep.equal(['no_pod_available', 'probed']));
 
   it('says nothing of it where its time was up', () =>
     expect(note(new ApiError('request_timeout', 'Too late.', { status: 504 }))).to.deep.equal([

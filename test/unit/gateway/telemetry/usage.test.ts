@@ -51,6 +51,25 @@ describe('the sums of one deployment', () => {
   });
 });
 
+describe('the meter of several deployments', () => {
+  it('forgets one that is no longer served, once its sums are written', async () => {
+    let isAway = true;
+    const away = Object.assign(new Error('away'), { name: 'MaxRetriesPerRequestError' });
+    const redis = { fcall: async () => (isAway ? Promise.reject(away) : 1) } as unknown as RedisClient;
+    const meter = new UsageMeter({ redis, log: createLog('silent') });
+    const sums = meter.of('team-a', 'sql');
+    sums.countRequest(200, 75);
+    meter.leave('team-a', 'sql');
+    await meter.flush();
+    expect(meter.of('team-a', 'sql'), 'kept until then, and used again').to.equal(sums);
+    isAway = false;
+    meter.leave('team-a', 'sql');
+    await meter.flush();
+    expect(meter.of('team-a', 'sql')).not.to.equal(sums);
+    await meter.close();
+  });
+});
+
 describe('a meter', () => {
   it('writes latencies once a minute, to the minute in which they were seen, and the rest when it closes', async () => {
     const slots: string[] = [];

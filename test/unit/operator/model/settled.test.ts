@@ -51,7 +51,12 @@ function makeSources() {
       credentials: byKind.StorageCredential,
       frontIngresses,
     },
-    models: { hostOf: () => 'chat.example.test', hostOwner: () => owners.host, idOwner: () => owners.id },
+    models: {
+      hostOf: () => 'chat.example.test',
+      hostOwner: () => owners.host,
+      idOwner: () => owners.id,
+      servedBy: () => [],
+    },
     publisher: { publishedHost: () => owners.published },
     sidecars: { grantOf: () => granted },
     fits: { evaluate: () => fit },

@@ -122,6 +122,7 @@ describe('weights of a shared cache', () => {
     });
     const [loader] = template.spec!.containers;
     expect(variable(loader!, 'WEIGHTS_POD_NAME')).to.equal(undefined);
+    expect(variable(loader!, 'WEIGHTS_REQUIRED')).to.equal(undefined);
     expect(Object.keys(loader!.resources!.limits!)).to.deep.equal(['memory']);
     expect((job.spec as V1JobSpec).activeDeadlineSeconds).to.be.greaterThan(3_600);
     expect(template.spec!.tolerations).to.equal(undefined);
