@@ -106,6 +106,8 @@ interface Entry {
   isLeft: boolean;
   /** The first flush that saw latencies which are not cut yet, Unix milliseconds; null: there are none. */
   latenciesAt: number | null;
+  /** The minute of the latest cut. */
+  cutMinute: number;
   /** Latencies of an earlier minute, to be written after as many further flushes. */
   late: { hashes: HashCounts[]; flushes: number } | null;
 }
@@ -142,6 +144,7 @@ export class UsageMeter {
       hasQueue,
       isLeft: false,
       latenciesAt: null,
+      cutMinute: 0,
       late: null,
     };
     this.#entries.set(key, entry);
@@ -187,13 +190,15 @@ export class UsageMeter {
     return [...batches, ...this.#cutLatencies(entry, place, isLast)];
   }
 
-  /** Once a minute, for the minute in which they were seen. */
+  /** Once a minute, for the minute in which they were seen; the first after a pause at once, for those who look. */
   #cutLatencies(entry: Entry, place: Place, isLast: boolean): HashCounts[][] {
     const { latencies } = entry.usage;
     const batches: HashCounts[][] = [];
     if (!latencies.whole.isEmpty) entry.latenciesAt ??= place.at;
     const at = entry.latenciesAt;
-    const isCut = at !== null && (isLast || countMinutes(place.at) !== countMinutes(at));
+    const minute = countMinutes(place.at);
+    const isAtOnce = isLast || minute - entry.cutMinute > 1;
+    const isCut = at !== null && (isAtOnce || minute !== countMinutes(at));
     if (entry.late && (isLast || isCut || entry.late.flushes-- === 0)) {
       batches.push(entry.late.hashes);
       entry.late = null;
@@ -203,7 +208,8 @@ export class UsageMeter {
     const hashes = listUsage({ ...place, at: seen, sums: NO_SUMS, latencies });
     for (const sketch of Object.values(latencies)) sketch.clear();
     entry.latenciesAt = null;
-    if (isLast) batches.push(hashes);
+    entry.cutMinute = minute;
+    if (isAtOnce) batches.push(hashes);
     else entry.late = { hashes, flushes: Math.floor((this.#options.random ?? Math.random)() * MAX_DELAY) };
     return batches;
   }

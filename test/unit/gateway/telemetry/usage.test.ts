@@ -71,7 +71,7 @@ describe('the meter of several deployments', () => {
 });
 
 describe('a meter', () => {
-  it('writes latencies once a minute, to the minute in which they were seen, and the rest when it closes', async () => {
+  it('writes the first latencies at once, later ones once a minute, to the minute in which they were seen, and the rest when it closes', async () => {
     const slots: string[] = [];
     const fcall = async (...args: unknown[]) => {
       for (const [at, arg] of args.entries())
@@ -89,11 +89,11 @@ describe('a meter', () => {
       await meter.flush();
       return slots.splice(0).sort();
     };
-    expect(await count()).to.deep.equal([]);
+    // Whole requests and waits, by minutes of the hour and hours of the day.
+    expect(await count()).to.deep.equal(['59:g', '59:w', '7:g', '7:w']);
     second = 50;
     expect(await count()).to.deep.equal([]);
     second = 61;
-    // Whole requests and waits, by minutes of the hour and hours of the day.
     // Cut, and written with the next flush at the earliest.
     expect(await count()).to.deep.equal([]);
     second = 65;
@@ -102,10 +102,15 @@ describe('a meter', () => {
     second = 125;
     for (let flush = 0; flush < 3; flush++) expect(await count()).to.deep.equal([]);
     expect(await count()).to.deep.equal(['0:g', '0:w', '8:g', '8:w']);
-    // Redis was away for ten minutes: as the counts, they are told of now.
+    // After a pause they are told of at once again.
     second = 725;
+    expect(await count()).to.deep.equal(['11:g', '11:w', '8:g', '8:w']);
+    second = 730;
+    expect(await count()).to.deep.equal([]);
+    // Redis was away for ten minutes: as the counts, they are told of now.
+    second = 1325;
     usage.countRequest(200, 75);
     await meter.close();
-    expect(slots.sort()).to.deep.equal(['11:g', '11:w', '8:g', '8:w']);
+    expect(slots.sort()).to.deep.equal(['21:g', '21:w', '8:g', '8:w']);
   });
 });
