@@ -5,14 +5,23 @@ import { kubectl, readObject, waitUntil } from './installation.ts';
 describe('an example that is applied to a cluster', function () {
   this.timeout(240_000);
   const examples = listExamples();
+  /** The workspace is the cluster's own, too. */
+  const removed = examples.filter(({ objects }) => objects.every(({ kind }) => kind !== 'Workspace'));
+  const remove = (files: readonly string[], ...args: string[]) =>
+    kubectl('delete', ...files.flatMap((file) => ['-f', file]), '--ignore-not-found', ...args);
   before(() => kubectl('apply', ...examples.flatMap(({ file }) => ['-f', file])));
+  after(() =>
+    remove(
+      removed.map(({ file }) => file),
+      '--timeout=180s',
+    ),
+  );
 
   for (const { file, objects } of examples)
     describe(file, () => {
-      // Its pods may keep others from the node, also those whose image is not there. The workspace is the cluster's own, too.
+      // Its pods may keep others from the node, also those whose image is not there.
       after(async () => {
-        if (objects.every(({ kind }) => kind !== 'Workspace'))
-          await kubectl('delete', '-f', file, '--ignore-not-found', '--timeout=180s');
+        if (removed.some((example) => example.file === file)) await remove([file], '--wait=false');
       });
 
       for (const { kind, name } of objects)
