@@ -1,30 +1,25 @@
 /** Each file of `examples/`, applied unchanged: what it asks for is served, or its status says why not. */
-import { describeOutcome, type ExampleState, listExamples } from '../support/examples.ts';
+import { describeOutcome, type Example, type ExampleState, listExamples } from '../support/examples.ts';
 import { kubectl, readObject, waitUntil } from './installation.ts';
 
 describe('an example that is applied to a cluster', function () {
   this.timeout(240_000);
   const examples = listExamples();
   /** The workspace is the cluster's own, too. */
-  const removed = examples.filter(({ objects }) => objects.every(({ kind }) => kind !== 'Workspace'));
-  const remove = (files: readonly string[], ...args: string[]) =>
-    kubectl('delete', ...files.flatMap((file) => ['-f', file]), '--ignore-not-found', ...args);
+  const isRemoved = ({ objects }: Example) => objects.every(({ kind }) => kind !== 'Workspace');
+  const remove = (removed: readonly Example[], option: string) =>
+    kubectl('delete', ...removed.flatMap(({ file }) => ['-f', file]), '--ignore-not-found', option);
   before(() => kubectl('apply', ...examples.flatMap(({ file }) => ['-f', file])));
-  after(() =>
-    remove(
-      removed.map(({ file }) => file),
-      '--timeout=180s',
-    ),
-  );
+  after(() => remove(examples.filter(isRemoved), '--timeout=180s'));
 
-  for (const { file, objects } of examples)
-    describe(file, () => {
+  for (const example of examples)
+    describe(example.file, () => {
       // Its pods may keep others from the node, also those whose image is not there.
       after(async () => {
-        if (removed.some((example) => example.file === file)) await remove([file], '--wait=false');
+        if (isRemoved(example)) await remove([example], '--wait=false');
       });
 
-      for (const { kind, name } of objects)
+      for (const { kind, name } of example.objects)
         it(`${name} is served, or its status says why not`, async () => {
           const isSimulated = name.startsWith('simulator-');
           let outcome: string | undefined;
