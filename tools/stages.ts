@@ -79,7 +79,7 @@ const STAGES: Record<string, () => TestStage> = {
     programs: ['etcd', 'kube-apiserver', 'kube-apiserver-oldest', 'kubectl', 'helm', 'versitygw', 'weed'],
     needsPage: true,
   }),
-  chart: () => ({ ...mocha('chart', 300_000), programs: CHART_PROGRAMS }),
+  chart: () => ({ ...parallel('chart', 300_000, BUSY_JOBS), programs: CHART_PROGRAMS }),
   // Each file waits for its own cluster most of the time.
   kind: () => ({ ...parallel('kind', 900_000, 2), programs: [...CLUSTER_PROGRAMS, 'helm'] }),
   e2e: () => ({

@@ -1,4 +1,4 @@
-"""Verifies deliveries with an SDK for Python; prints as JSON which of them it took."""
+"""Verifies deliveries with each SDK for Python; prints as JSON which of them it took."""
 
 import json
 import sys
@@ -8,10 +8,10 @@ import openai
 import standardwebhooks
 import svix.webhooks
 
-verifier, secret, deliveries = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+secret, deliveries = sys.argv[1], json.loads(sys.argv[2])
 
 
-def is_taken(delivery):
+def is_taken(verifier, delivery):
     try:
         if verifier == "openai":
             client = openai.OpenAI(api_key="none", webhook_secret=secret)
@@ -32,4 +32,5 @@ def is_taken(delivery):
         return False
 
 
-print(json.dumps([is_taken(delivery) for delivery in deliveries]))
+verifiers = ["openai", "standardwebhooks", "svix", "anthropic"]
+print(json.dumps({name: [is_taken(name, delivery) for delivery in deliveries] for name in verifiers}))

@@ -1,6 +1,6 @@
 /** The pages of deployments: what they show, and the snippets to paste. */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -12,24 +12,37 @@ import { NAMESPACE, useConsole } from './support/console.ts';
 
 const run = promisify(execFile);
 const OPENAI_PYTHON = ['openai==3.22.1'];
-type Options = { cwd: string; env: NodeJS.ProcessEnv };
+/** After what each file writes. */
+const END = '\x1e\n';
 
+/** How the files of a language are run: by one process, since its start and the SDK take longer than the requests. */
 const LANGUAGES = [
-  // For videos, only the first command is run: the next two need the id in its response.
   {
     language: 'curl',
-    runLines: (lines: string, options: Options) => run('sh', ['-c', lines.split('\n#')[0]!], options),
+    suffix: '.sh',
+    describeRun: () => ['sh', '-c', `for file; do sh "$file" || exit 1; printf '\\036\\n'; done`, 'sh'],
   },
   {
     language: 'Python',
-    runLines: (lines: string, options: Options) => run(ensurePython(OPENAI_PYTHON), ['-c', lines], options),
+    suffix: '.py',
+    describeRun: () => [
+      ensurePython(OPENAI_PYTHON),
+      '-c',
+      'import runpy, sys\nfor file in sys.argv[1:]: runpy.run_path(file), print("\\x1e")',
+    ],
   },
   {
     language: 'TypeScript',
-    runLines: (lines: string, options: Options) =>
-      run(process.execPath, ['--input-type=module-typescript', '-e', lines], options),
+    suffix: '.mts',
+    describeRun: () => [
+      process.execPath,
+      '--input-type=module',
+      '-e',
+      'for (const file of process.argv.slice(1)) { await import(file); console.log("\\x1e"); }',
+    ],
   },
 ] as const;
+type Language = (typeof LANGUAGES)[number]['language'];
 
 const OUTPUTS = [
   { kind: 'LLM', output: { curl: /"choices"/, Python: /\w/, TypeScript: /\w/ } },
@@ -92,26 +105,47 @@ describe('the pages of deployments', () => {
     await page.context().close();
   });
 
-  for (const { language, runLines } of LANGUAGES)
-    it(`give lines in ${language} that work with a key, for every kind`, async function () {
-      this.timeout(180_000);
+  describe('give lines', function () {
+    this.timeout(180_000);
+    const lines: { kind: string; read: Record<Language, string> }[] = [];
+    let apiKey: string;
+    before(async () => {
       const { open, stack } = use();
-      const folder = mkdtempSync(join(tmpdir(), 'berth-lines-'));
-      symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
-      for (const { kind, output } of OUTPUTS) {
-        const { name, apiKey } = stack.find(kind);
-        const page = await open(`deployments/${name}`);
-        await page.getByRole('tab', { name: language }).click();
-        const lines = await page.getByRole('tabpanel', { name: language }).locator('pre').textContent();
+      apiKey = stack.find('LLM').apiKey;
+      for (const { kind } of OUTPUTS) {
+        const page = await open(`deployments/${stack.find(kind).name}`);
+        const read = {} as Record<Language, string>;
+        for (const { language } of LANGUAGES) {
+          await page.getByRole('tab', { name: language }).click();
+          const shown = page.getByRole('tabpanel', { name: language }).locator('pre');
+          read[language] = (await shown.textContent())!;
+        }
+        // The next two commands for a video need the id in the response to the first.
+        read.curl = read.curl.split('\n#')[0]!;
+        lines.push({ kind, read });
         await page.context().close();
-        const env = { ...process.env, API_KEY: apiKey };
-        const { stdout } = await runLines(lines!, { cwd: folder, env });
-        expect(stdout, kind).to.match(output[language]);
-        if (kind === 'Video' && language !== 'curl')
-          expect(statSync(join(folder, 'video.mp4')).size).to.be.above(1_000);
       }
-      rmSync(folder, { recursive: true });
     });
+
+    for (const { language, suffix, describeRun } of LANGUAGES)
+      it(`in ${language} that work with a key, for every kind`, async () => {
+        const folder = mkdtempSync(join(tmpdir(), 'berth-lines-'));
+        symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
+        const files = lines.map(({ kind, read }) => {
+          const file = join(folder, kind + suffix);
+          writeFileSync(file, read[language]);
+          return file;
+        });
+        const [program, ...args] = describeRun();
+        const env = { ...process.env, API_KEY: apiKey };
+        const { stdout } = await run(program!, [...args, ...files], { cwd: folder, env });
+        const written = stdout.split(END);
+        for (const [index, { kind, output }] of OUTPUTS.entries())
+          expect(written[index], kind).to.match(output[language]);
+        if (language !== 'curl') expect(statSync(join(folder, 'video.mp4')).size).to.be.above(1_000);
+        rmSync(folder, { recursive: true });
+      });
+  });
 
   it('show what the operator says, at an address of its own', async () => {
     const { open, stack } = use();

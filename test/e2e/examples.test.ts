@@ -1,21 +1,25 @@
 /** Each file of `examples/`, applied unchanged: what it asks for is served, or its status says why not. */
-import { describeOutcome, type ExampleState, listExamples } from '../support/examples.ts';
+import { describeOutcome, type Example, type ExampleState, listExamples } from '../support/examples.ts';
 import { kubectl, readObject, waitUntil } from './installation.ts';
 
 describe('an example that is applied to a cluster', function () {
   this.timeout(240_000);
   const examples = listExamples();
+  /** The workspace is the cluster's own, too. */
+  const isRemoved = ({ objects }: Example) => objects.every(({ kind }) => kind !== 'Workspace');
+  const remove = (removed: readonly Example[], option: string) =>
+    kubectl('delete', ...removed.flatMap(({ file }) => ['-f', file]), '--ignore-not-found', option);
   before(() => kubectl('apply', ...examples.flatMap(({ file }) => ['-f', file])));
+  after(() => remove(examples.filter(isRemoved), '--timeout=180s'));
 
-  for (const { file, objects } of examples)
-    describe(file, () => {
-      // Its pods may keep others from the node, also those whose image is not there. The workspace is the cluster's own, too.
+  for (const example of examples)
+    describe(example.file, () => {
+      // Its pods may keep others from the node, also those whose image is not there.
       after(async () => {
-        if (objects.every(({ kind }) => kind !== 'Workspace'))
-          await kubectl('delete', '-f', file, '--ignore-not-found', '--timeout=180s');
+        if (isRemoved(example)) await remove([example], '--wait=false');
       });
 
-      for (const { kind, name } of objects)
+      for (const { kind, name } of example.objects)
         it(`${name} is served, or its status says why not`, async () => {
           const isSimulated = name.startsWith('simulator-');
           let outcome: string | undefined;

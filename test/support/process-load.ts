@@ -15,20 +15,22 @@ export interface ProcessLoad {
 
 const ASK_INTERVAL_MS = 50;
 
+/** Time for which its main thread has run so far. */
+export const readBusyMs = ({ process: { pid } }: ChildProgram): number =>
+  Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ', 1)[0]) / 1e6;
+
 /** Calls `ask` repeatedly, which rejects on a wrong response. */
-export function watchLoad({ process }: ChildProgram, ask: () => Promise<void>): ProcessLoad {
+export function watchLoad(program: ChildProgram, ask: () => Promise<void>): ProcessLoad {
   let slowestMs = 0;
   let busiestMs = 0;
-  const readBusyMs = () =>
-    Number(readFileSync(`/proc/${process.pid}/task/${process.pid}/schedstat`, 'utf8').split(' ', 1)[0]) / 1e6;
   let isStopped = false;
   const run = async () => {
     while (!isStopped) {
       const begun = performance.now();
-      const busy = readBusyMs();
+      const busy = readBusyMs(program);
       await ask();
       slowestMs = Math.max(slowestMs, performance.now() - begun);
-      busiestMs = Math.max(busiestMs, readBusyMs() - busy);
+      busiestMs = Math.max(busiestMs, readBusyMs(program) - busy);
       await new Promise((resolve) => setTimeout(resolve, ASK_INTERVAL_MS));
     }
   };
@@ -37,7 +39,7 @@ export function watchLoad({ process }: ChildProgram, ask: () => Promise<void>): 
   running.catch(() => {});
   return {
     peakMiB: () =>
-      Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${process.pid}/status`, 'utf8'))![1]) / 1024,
+      Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${program.process.pid}/status`, 'utf8'))![1]) / 1024,
     get slowestMs() {
       return slowestMs;
     },

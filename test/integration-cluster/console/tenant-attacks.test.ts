@@ -14,7 +14,8 @@ import { type Answer, type Person, useConsole } from './console-harness.ts';
 
 const KIB = 1024;
 const OBJECTS = 40;
-const LISTS = 8;
+/** More than are in memory at once, of one workspace or of the API server. */
+const LISTS = 4;
 /** Twice what a workspace may have open. */
 const AT_ONCE = 64;
 const STRANGERS = 80;

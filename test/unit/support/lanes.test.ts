@@ -14,11 +14,13 @@ describe('the plan of end-to-end tests', () => {
   });
 
   it('runs lanes side by side, then those beside attacks, and then alone what no lane names', () => {
-    const names = ['uninstall', 'chart', 'newcomer', 'hpa', 'ingress', 'limits', 'chat', 'attacks'];
+    const names = ['uninstall', 'chart', 'newcomer', 'hpa', 'ingress', 'autoscaling', 'chat', 'attacks'];
     expect(planFiles(names.map(pathOf))).to.deep.equal(
-      [[['hpa'], ['limits'], ['chat']], [['attacks'], ['ingress']], [['newcomer', 'chart', 'uninstall']]].map(
-        (phase) => phase.map((lane) => lane.map(pathOf)),
-      ),
+      [
+        [['hpa'], ['autoscaling'], ['chat']],
+        [['attacks'], ['ingress']],
+        [['newcomer', 'chart', 'uninstall']],
+      ].map((phase) => phase.map((lane) => lane.map(pathOf))),
     );
   });
 
