@@ -12,6 +12,7 @@ import { describeEngine } from './engine-description.ts';
 import { buildSidecarSecret, decideGrace } from './gateway-container.ts';
 import { buildHTTPRoute } from './http-route.ts';
 import { buildIngress } from './ingress.ts';
+import { queueLabels } from './metadata.ts';
 import { buildNetworkPolicy } from './network-policy.ts';
 import { hasRefusedParsers, withoutParsers } from './parser-refusal.ts';
 import { decideRouteType, decideURL } from './route.ts';
@@ -73,6 +74,7 @@ export function buildChildren(
   const { spec } = model;
   const pinned = pinTemplate({
     spec,
+    queueLabels: queueLabels(model),
     live: deployment,
     version: settings.version,
     grant: sidecarGrant,

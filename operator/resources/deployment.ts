@@ -17,7 +17,7 @@ import { decideAccelerators, gpuTolerations, sharedMemory } from './accelerators
 import { buildEngineContainer, HOME } from './engine-container.ts';
 import { kvCacheVolume } from './engine-resources.ts';
 import { buildGatewayContainer, buildGatewayVolumes, decideGrace } from './gateway-container.ts';
-import { childLabels, childMetadata } from './metadata.ts';
+import { childLabels, childMetadata, queueLabels } from './metadata.ts';
 import { podSecurity } from './security.ts';
 import type { BuildSettings } from './settings.ts';
 import type { PinnedTemplate } from './template-pin.ts';
@@ -78,6 +78,7 @@ export function buildPodTemplate(model: ModelDeployment, settings: BuildSettings
     metadata: {
       // The spec's labels come first, so they cannot override Berth's own, which select the pods.
       labels: {
+        ...queueLabels(model),
         ...template.labels,
         ...childLabels(model),
         ...podSelector(metadata.name),
