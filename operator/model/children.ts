@@ -1,4 +1,5 @@
 /** Applies a deployment's children in an order that keeps it reachable, and reports what the API server refuses. */
+import type { V1Deployment } from '@kubernetes/client-node';
 import { childNames, FINALIZER } from '../../api/names.ts';
 import {
   isForbidden,
@@ -9,12 +10,14 @@ import {
   KubeApiError,
 } from '../../kube/api-error.ts';
 import { NotOwnedError } from '../../kube/apply.ts';
-import { controllerOf, type KubeObject, objectKey } from '../../kube/object.ts';
-import { RESOURCES } from '../../kube/resource.ts';
+import { controllerOf, type KubeObject, objectKey, type Wire } from '../../kube/object.ts';
+import { RESOURCES, type Resource } from '../../kube/resource.ts';
 import type { BuiltChildren } from '../resources/children.ts';
+import { writeScale } from '../scaling/scale-subresource.ts';
 import type { Problem } from '../status/problem.ts';
 import type { ModelContext } from './context.ts';
 import { FrontRoutes, mayHaveHTTPRoute } from './front-route.ts';
+import { findWatchedDeployment } from './live-deployment.ts';
 
 interface ChildrenWork {
   live: KubeObject;
@@ -29,6 +32,8 @@ export interface AppliedChildren {
   problems: Problem[];
   /** As it is in the cluster, with its status. */
   httpRoute: KubeObject | undefined;
+  /** As the API server accepted it, if it did: at least its replicas. */
+  deployment: Pick<Wire<V1Deployment>, 'spec'> | undefined;
 }
 
 export class Children {
@@ -56,11 +61,31 @@ export class Children {
       await this.#removeStrayRoute(live, built, signal);
       const frontRoute = await this.#frontRoutes.sync(live, built.frontRoute, signal);
       const applied = [...changes.map(({ object }) => object), frontRoute];
-      return { problems: [], httpRoute: applied.find((object) => object?.kind === RESOURCES.HTTPRoute.kind) };
+      const find = ({ kind }: Resource) => applied.find((object) => object?.kind === kind);
+      const deployment = find(RESOURCES.Deployment) as Wire<V1Deployment> | undefined;
+      return { problems: [], httpRoute: find(RESOURCES.HTTPRoute), deployment };
     } catch (error) {
       const problem = describeRefusal(error, live);
       if (!problem) throw error;
-      return { problems: [problem], httpRoute: undefined };
+      const deployment = isForbidden(error) ? await this.#scale(live, built, signal) : undefined;
+      return { problems: [problem], httpRoute: undefined, deployment };
+    }
+  }
+
+  /** Pausing and scaling may be allowed although changes of the Deployment are not, as by Kueue (docs/kueue.md). */
+  async #scale(live: KubeObject, { objects }: BuiltChildren, signal: AbortSignal) {
+    const { client, view, log } = this.#context;
+    const { replicas } =
+      (objects.find(({ kind }) => kind === 'Deployment') as Wire<V1Deployment> | undefined)?.spec ?? {};
+    const current = findWatchedDeployment({ view }, objectKey(live));
+    if (replicas === undefined || !current || current.spec?.replicas === replicas) return undefined;
+    if (controllerOf(current)?.uid !== live.metadata.uid) return undefined;
+    try {
+      await writeScale(client, current, { replicas, signal });
+      return { spec: { replicas } as V1Deployment['spec'] };
+    } catch (err) {
+      log.warn({ key: objectKey(live), err }, 'could not write replicas');
+      return undefined;
     }
   }
 

@@ -19,6 +19,10 @@
 - apiGroups: [apps]
   resources: [deployments]
   verbs: [get, list, watch, create, patch, delete]
+# Where an admission webhook refuses changes of a Deployment.
+- apiGroups: [apps]
+  resources: [deployments/scale]
+  verbs: [patch]
 - apiGroups: [""]
   resources: [services, persistentvolumeclaims]
   verbs: [get, list, watch, create, patch, delete]
@@ -28,6 +32,10 @@
 - apiGroups: [""]
   resources: [pods]
   verbs: [get, list, watch]
+# Why Kueue holds a pod back.
+- apiGroups: [kueue.x-k8s.io]
+  resources: [workloads]
+  verbs: [list]
 # Downloads of weights ahead of pods.
 - apiGroups: [batch]
   resources: [jobs]
