@@ -17,3 +17,7 @@ export function canSleep({ kind, engine, gpu }: Omit<Spec, 'scaling'>): boolean 
 
 /** Whether its last replica sleeps while idle, instead of being removed. */
 export const sleepsWhenIdle = (spec: Spec): boolean => spec.scaling?.idle === 'Sleep' && canSleep(spec);
+
+/** Whether its pods get devices by claims (dynamic resource allocation). */
+export const usesDeviceClaims = ({ template }: Pick<ModelDeploymentSpec, 'template'>): boolean =>
+  (template.resourceClaims?.length ?? 0) > 0;
