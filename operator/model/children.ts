@@ -1,6 +1,6 @@
 /** Applies a deployment's children in an order that keeps it reachable, and reports what the API server refuses. */
 import type { V1Deployment } from '@kubernetes/client-node';
-import { childNames, FINALIZER } from '../../api/names.ts';
+import { childNames, FINALIZER, LABELS } from '../../api/names.ts';
 import {
   isForbidden,
   isInvalid,
@@ -18,6 +18,9 @@ import type { Problem } from '../status/problem.ts';
 import type { ModelContext } from './context.ts';
 import { FrontRoutes, mayHaveHTTPRoute } from './front-route.ts';
 import { findWatchedDeployment } from './live-deployment.ts';
+
+/** Each former spec left one, and they are removed each time. */
+const MAX_TEMPLATES = 20;
 
 interface ChildrenWork {
   live: KubeObject;
@@ -59,6 +62,7 @@ export class Children {
       const changes = [...needed, ...(await applier.applyAll(rest, live, { signal }))];
       await applier.removeOthers(built.objects, live, { signal });
       await this.#removeStrayRoute(live, built, signal);
+      await this.#removeFormerClaimTemplates(live, built, signal);
       const frontRoute = await this.#frontRoutes.sync(live, built.frontRoute, signal);
       const applied = [...changes.map(({ object }) => object), frontRoute];
       const find = ({ kind }: Resource) => applied.find((object) => object?.kind === kind);
@@ -94,6 +98,24 @@ export class Children {
     this.#frontRoutes.delete(key);
   }
 
+  /** Templates of former specs: pods of the new one have another. */
+  async #removeFormerClaimTemplates(
+    live: KubeObject,
+    built: BuiltChildren,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { client, applier } = this.#context;
+    const resource = RESOURCES.ResourceClaimTemplate;
+    const current = built.objects.find(({ kind }) => kind === resource.kind);
+    if (!current) return;
+    const { name, namespace } = live.metadata;
+    const labelSelector = `${LABELS.deployment}=${name}`;
+    const { items } = await client.list(resource, { namespace, labelSelector, limit: MAX_TEMPLATES, signal });
+    for (const item of items)
+      if (item.metadata.name !== current.metadata.name && controllerOf(item)?.uid === live.metadata.uid)
+        await applier.remove(item, live, { signal });
+  }
+
   /** HTTPRoutes are not watched, so one of an earlier spec is searched for once per generation. */
   async #removeStrayRoute(live: KubeObject, built: BuiltChildren, signal: AbortSignal): Promise<void> {
     const { client, applier, settings } = this.#context;
@@ -120,6 +142,12 @@ function describeRefusal(error: unknown, live: KubeObject): Problem | undefined 
     return {
       reason: 'NoHTTPRoute',
       message: 'the cluster has no HTTPRoute resource: install the Gateway API CRDs',
+    };
+  if (isNotFound(error) && (error as KubeApiError).message.includes(RESOURCES.ResourceClaimTemplate.plural))
+    return {
+      reason: 'NoDeviceClaims',
+      message:
+        'spec.gpu.deviceClass: the cluster has no resource.k8s.io/v1 (Kubernetes 1.34 or later has): use spec.gpu.resourceName',
     };
   const isMalformed = error instanceof KubeApiError && error.code === 400;
   if (isInvalid(error) || isMalformed || isUnknownField(error))

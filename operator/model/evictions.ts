@@ -8,7 +8,7 @@ import { isReady } from '../status/pod-findings.ts';
 /** Evictions before a pod was ready, since one was. */
 export interface VainEvictions {
   count: number;
-  /** Of the last one. */
+  /** What the last one said. */
   message: string;
 }
 

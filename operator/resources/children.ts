@@ -7,6 +7,7 @@ import type { KubeObject } from '../../kube/object.ts';
 import { isRouteProblem, type Problem } from '../status/problem.ts';
 import { decideAccelerators } from './accelerators.ts';
 import { buildDeployment, buildPodTemplate, decideReplicas } from './deployment.ts';
+import { buildClaimTemplate } from './device-claims.ts';
 import { buildDisruptionBudget } from './disruption-budget.ts';
 import { describeEngine } from './engine-description.ts';
 import { buildSidecarSecret, decideGrace } from './gateway-container.ts';
@@ -88,6 +89,7 @@ export function buildChildren(
   const objects = [
     buildSidecarSecret(model, settings),
     buildWeightsClaim(model),
+    buildClaimTemplate(model),
     buildService(model, settings),
     settings.networkPolicies ? buildNetworkPolicy(model) : undefined,
     buildDisruptionBudget(model),

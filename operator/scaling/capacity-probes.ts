@@ -42,7 +42,9 @@ export function describeCapacityNeed(spec: ModelDeploymentSpec): string {
   const known = described.get(spec);
   if (known !== undefined) return known;
   const { resourceName, count } = decideAccelerators(spec);
-  const need = JSON.stringify([resourceName, count, Object.entries(spec.template.nodeSelector ?? {}).sort()]);
+  const { deviceClass, deviceSelectors } = spec.gpu ?? {};
+  const devices = resourceName || [deviceClass, deviceSelectors];
+  const need = JSON.stringify([devices, count, Object.entries(spec.template.nodeSelector ?? {}).sort()]);
   described.set(spec, need);
   return need;
 }

@@ -62,6 +62,10 @@
 - apiGroups: [gateway.networking.k8s.io]
   resources: [httproutes]
   verbs: [get, create, patch, delete]
+# Claims of GPUs by device class.
+- apiGroups: [resource.k8s.io]
+  resources: [resourceclaimtemplates]
+  verbs: [get, list, create, patch, delete]
 - apiGroups: [policy]
   resources: [poddisruptionbudgets]
   verbs: [get, list, watch, create, patch, delete]
