@@ -71,7 +71,8 @@ export class Children {
     } catch (error) {
       const problem = describeRefusal(error, live);
       if (!problem) throw error;
-      const deployment = isForbidden(error) ? await this.#scale(live, built, signal) : undefined;
+      const isFrozen = isForbidden(error) && isAbout(error, RESOURCES.Deployment);
+      const deployment = isFrozen ? await this.#scale(live, built, signal) : undefined;
       return { problems: [problem], httpRoute: undefined, deployment };
     }
   }
@@ -133,17 +134,20 @@ export class Children {
   }
 }
 
+const isAbout = (error: unknown, { plural }: Resource): boolean =>
+  (error as KubeApiError).message.includes(` ${plural} `);
+
 /** A refusal that only a person can resolve; anything else is retried. */
 function describeRefusal(error: unknown, live: KubeObject): Problem | undefined {
   if (error instanceof NotOwnedError)
     return isPredecessors(error, live) ? undefined : { reason: 'NotOwned', message: error.message };
   if (isNamespaceTerminating(error)) return undefined;
-  if (isNotFound(error) && (error as KubeApiError).message.includes(RESOURCES.HTTPRoute.plural))
+  if (isNotFound(error) && isAbout(error, RESOURCES.HTTPRoute))
     return {
       reason: 'NoHTTPRoute',
       message: 'the cluster has no HTTPRoute resource: install the Gateway API CRDs',
     };
-  if (isNotFound(error) && (error as KubeApiError).message.includes(RESOURCES.ResourceClaimTemplate.plural))
+  if (isNotFound(error) && isAbout(error, RESOURCES.ResourceClaimTemplate))
     return {
       reason: 'NoDeviceClaims',
       message:

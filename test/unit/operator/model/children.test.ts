@@ -6,8 +6,8 @@ import { build, makeModel } from '../resources/fixtures.ts';
 
 const DENIED = 'admission webhook "vdeployment.kb.io" denied the request: field is immutable';
 
-/** Applies a deployment whose Deployment has one replica, and is refused with `code`. */
-async function apply(code: number, spec: object) {
+/** Applies a deployment whose Deployment has one replica, and whose `call` is refused with `code`. */
+async function apply(code: number, spec: object, call = 'apply deployments team-a/qwen') {
   const model = makeModel(spec);
   const patches: object[] = [];
   const owner = { controller: true, uid: model.metadata.uid };
@@ -15,7 +15,7 @@ async function apply(code: number, spec: object) {
     metadata: { namespace: 'team-a', name: 'qwen', uid: 'd1', ownerReferences: [owner] },
     spec: { replicas: 1 },
   };
-  const error = new KubeApiError({ code, reason: 'X', call: 'apply deployments team-a/qwen' }, DENIED);
+  const error = new KubeApiError({ code, reason: 'X', call }, DENIED);
   const children = new Children({
     applier: { applyAll: () => Promise.reject(error) },
     view: { deployments: { get: () => current } },
@@ -59,6 +59,11 @@ describe('a Deployment whose changes an admission webhook refuses', () => {
   it('is left alone if it has the replicas already, or the autoscaler sets them', async () => {
     for (const spec of [{ replicas: 1 }, { scaling: { min: 1, max: 3 } }])
       expect((await apply(403, spec)).patches).to.deep.equal([]);
+  });
+
+  it('is not scaled where another child is refused, before the front stands in', async () => {
+    const { patches } = await apply(403, { paused: true }, 'apply services team-a/qwen');
+    expect(patches).to.deep.equal([]);
   });
 
   it('is not scaled for a spec that is wrong', async () => {
