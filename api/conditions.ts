@@ -11,13 +11,13 @@ export const CONDITIONS = {
     kind: 'all',
     type: 'Ready',
     meaning:
-      'The object matches its spec. A deployment: the spec is accepted, the route works, and at least one replica is ready. Or none is desired: Paused, ScaledToZero. A key: the gateways know it. Active shows whether requests with it are accepted. A workspace: it is accepted. A webhook endpoint: events are delivered, or it is Disabled by its spec. A credential: it is verified. False or Unknown: the message names the first obstacle.',
+      'The object matches its spec. A deployment: the spec is accepted, the route works, and at least one replica is ready. Or none is desired: Paused, ScaledToZero. A key: the gateways know it. Active shows whether requests with it are accepted. A workspace: it is accepted. A webhook endpoint: events are delivered, or it is Disabled by its spec. A credential: it is verified. A change that the API server refuses (Accepted: Forbidden) leaves a deployment Ready by what serves. False or Unknown: the message names the first obstacle.',
   },
   reconciling: {
     kind: 'ModelDeployment',
     type: 'Reconciling',
     meaning:
-      'The deployment serves, but does not match its spec yet: a rollout is in progress, or fewer replicas are ready than spec.replicas or scaling.min. Replicas beyond scaling.min do not count. Absent otherwise.',
+      'The deployment serves, but does not match its spec yet: a rollout is in progress, or the API server refuses a change (Forbidden), or fewer replicas are ready than spec.replicas or scaling.min. Replicas beyond scaling.min do not count. Absent otherwise.',
   },
   stalled: {
     kind: 'all',
@@ -52,7 +52,7 @@ export const CONDITIONS = {
     kind: 'ModelDeployment',
     type: 'GPUsAvailable',
     meaning:
-      'Every pod has its GPUs. False: the message says how many nodes fit, or that a pod is waiting for another to drain. GPUsShort: the autoscaler needs more replicas than the cluster has GPUs for.',
+      'Every pod has its GPUs. False: the message says how many nodes fit, or that a pod is waiting for another to drain. GPUsShort: the autoscaler needs more replicas than the cluster has GPUs for. DeviceClassNotFound. EvictedBeforeReady: at least two pods were evicted before one was ready. Unknown: WaitingForQuota (Kueue holds the pods back; the message has the queue and its words), SchedulingGated (another controller does).',
   },
   imagePulled: { kind: 'ModelDeployment', type: 'ImagePulled', meaning: 'All images were pulled.' },
   weightsLoaded: {

@@ -17,3 +17,11 @@ export function canSleep({ kind, engine, gpu }: Omit<Spec, 'scaling'>): boolean 
 
 /** Whether its last replica sleeps while idle, instead of being removed. */
 export const sleepsWhenIdle = (spec: Spec): boolean => spec.scaling?.idle === 'Sleep' && canSleep(spec);
+
+/** Whether its GPUs are claimed by their device class. */
+export const claimsGPUs = ({ gpu }: Pick<ModelDeploymentSpec, 'gpu'>): boolean =>
+  gpu?.deviceClass !== undefined && gpu.count > 0;
+
+/** Whether its pods get devices by claims (dynamic resource allocation). */
+export const usesDeviceClaims = (spec: Pick<ModelDeploymentSpec, 'gpu' | 'template'>): boolean =>
+  claimsGPUs(spec) || (spec.template.resourceClaims?.length ?? 0) > 0;

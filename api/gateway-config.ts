@@ -51,8 +51,8 @@ const deploymentConfig = z.object({
   cordoned: z.array(z.string()).default([]),
   /** Names of pods whose engines should sleep until a request arrives; absent: they cannot. */
   sleeping: z.array(z.string()).optional(),
-  /** What keeps all replicas from becoming ready, as a phase of the status; absent: nothing known. */
-  obstacle: z.enum(['Invalid', 'Failed', 'Unhealthy']).optional(),
+  /** What keeps all replicas from becoming ready, as a phase of the status or its reason; absent: nothing known. */
+  obstacle: z.enum(['Invalid', 'Failed', 'Unhealthy', 'WaitingForQuota']).optional(),
   /** True while the object has a deletion timestamp: new work gets 503. */
   deleting: z.boolean(),
   enginePreset: z.string(),

@@ -119,6 +119,16 @@ export const modelGPU = z
       )
       .default('nvidia.com/gpu')
       .describe('Extended resource by which the GPUs are requested.'),
+    deviceClass: objectName(
+      'Device class by which the GPUs are claimed instead (dynamic resource allocation, Kubernetes 1.34), such as gpu.nvidia.com.',
+    ).optional(),
+    deviceSelectors: z
+      .array(z.string().min(1).max(10_240))
+      .max(32)
+      .optional()
+      .describe(
+        "CEL expressions that each GPU of deviceClass must satisfy, such as device.attributes['gpu.nvidia.com'].productName == 'NVIDIA H100 80GB HBM3'.",
+      ),
     memory: z
       .string()
       .regex(/^[1-9][0-9]{0,3}Gi$/, 'must be whole GiB such as 24Gi')
@@ -131,9 +141,15 @@ export const modelGPU = z
       'Size of /dev/shm. If absent 2Gi; with more than one GPU half the memory limit, or 8Gi.',
     ).optional(),
   })
-  .describe(
-    'Accelerators of each replica. If absent: what the preset needs (1 for vllm, sglang, tei and the diffusion engines, else 0).',
-  );
+  .meta({
+    description:
+      'Accelerators of each replica. If absent: what the preset needs (1 for vllm, sglang, tei and the diffusion engines, else 0).',
+    ...cel({
+      rule: '!has(self.deviceSelectors) || has(self.deviceClass)',
+      message: 'gpu.deviceSelectors needs gpu.deviceClass',
+      fieldPath: '.deviceSelectors',
+    }),
+  });
 
 /** Kubernetes accepts `cpu: 2` as well as `cpu: "2"`. */
 const resourceMap = z.record(z.string(), z.union([z.string(), z.number()]).transform(String));

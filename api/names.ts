@@ -62,6 +62,15 @@ export const ANNOTATIONS = {
   rolledAt: `${GROUP}/rolled-at`,
 } as const;
 
+/** Labels of Kueue. */
+export const KUEUE = {
+  prefix: 'kueue.x-k8s.io/',
+  /** The LocalQueue of a pod. */
+  queue: 'kueue.x-k8s.io/queue-name',
+  /** On a Workload: the uid of its pod. */
+  podUID: 'kueue.x-k8s.io/job-uid',
+} as const;
+
 /** Container names within a model pod. */
 export const CONTAINERS = { gateway: 'gateway', engine: 'engine' } as const;
 

@@ -39,6 +39,7 @@ export const RESOURCES = {
   Pod: namespaced('v1', 'Pod', 'pods'),
   PodDisruptionBudget: namespaced('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets'),
   ReplicaSet: namespaced('apps/v1', 'ReplicaSet', 'replicasets'),
+  ResourceClaimTemplate: namespaced('resource.k8s.io/v1', 'ResourceClaimTemplate', 'resourceclaimtemplates'),
   Secret: { ...namespaced('v1', 'Secret', 'secrets'), isListedByMetadata: true },
   Service: namespaced('v1', 'Service', 'services'),
   ServiceAccount: namespaced('v1', 'ServiceAccount', 'serviceaccounts'),

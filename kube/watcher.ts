@@ -90,6 +90,8 @@ export function createWatcher<T extends KubeObject = KubeObject>(options: Watche
 
   function absorb(written: KubeObject): void {
     const { apiVersion, kind, metadata } = written;
+    // A subresource may be an object of another kind.
+    if (kind !== resource.kind) return;
     const known = cache.get(objectKey(written));
     // Removing the last finalizer returns an object that is gone.
     const isGone = metadata.deletionTimestamp !== undefined && !metadata.finalizers?.length;

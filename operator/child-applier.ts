@@ -21,7 +21,8 @@ export const createChildApplier = (
       { resource: RESOURCES.PersistentVolumeClaim, cache: view.claims },
       { resource: RESOURCES.EndpointSlice, cache: view.slices },
       { resource: RESOURCES.Secret, cache: view.secrets },
-      // Not watched, since a cluster may lack the CRD.
+      // Not watched, since a cluster may lack them.
       { resource: RESOURCES.HTTPRoute },
+      { resource: RESOURCES.ResourceClaimTemplate },
     ],
   });

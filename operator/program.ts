@@ -4,7 +4,7 @@ import { operatorToken } from '../api/identity.ts';
 import { GROUP, STATUS_FIELD_MANAGER } from '../api/names.ts';
 import { createStatusWriter } from '../kube/apply.ts';
 import type { KubeClient } from '../kube/client.ts';
-import { createEventRecorder } from '../kube/events.ts';
+import { createEventRecorder, type EventNote } from '../kube/events.ts';
 import { createLeaderLease } from '../kube/leader-lease.ts';
 import type { Log } from '../kube/log.ts';
 import { writeThrough } from '../kube/watcher.ts';
@@ -22,7 +22,9 @@ import { createClusterView } from './framework/cluster-view.ts';
 import { KeyStore } from './key/key-store.ts';
 import { listMetricSources } from './metric-sources.ts';
 import type { OperatorMetrics } from './metrics.ts';
+import { Evictions, watchEvictions } from './model/evictions.ts';
 import { ModelStore } from './model/model-store.ts';
+import { QuotaReasons } from './model/quota-reasons.ts';
 import { SecretKeys } from './model/secret-keys.ts';
 import { createPublication } from './publication.ts';
 import { buildAdapterChildren, buildChildren } from './resources/children.ts';
@@ -32,6 +34,7 @@ import { createAutoscaler } from './scaling/autoscaler.ts';
 import { ScaledDeployments } from './scaling/scaled-deployments.ts';
 import { createErrorReader } from './sidecar/error-counts.ts';
 import { SidecarRollout } from './sidecar/rollout.ts';
+import { describeScaling } from './status/transitions.ts';
 import { createEndpointHealth } from './webhook/endpoint-health.ts';
 import { EndpointStore, type SigningFaults } from './webhook/endpoint-store.ts';
 import { createURLChecker } from './webhook/url-check.ts';
@@ -112,6 +115,12 @@ export function createProgram(options: OperatorOptions) {
     log,
     intervalMs: options.sidecarCheckIntervalMs,
   });
+  const recordOf = (key: string, event: EventNote): void => {
+    const live = view.models.get(key);
+    if (live && lease.isLeading()) events.record(live, event);
+  };
+  const evictions = new Evictions(recordOf);
+  watchEvictions(view, evictions);
   const { scaler, demandSampler } = createAutoscaler({
     deployments: scaled,
     client,
@@ -120,7 +129,11 @@ export function createProgram(options: OperatorOptions) {
     redis,
     publisher,
     enqueue: (key, lane) => queues.models.add(key, lane),
-    onWritten: metrics?.onScaled,
+    onWritten: (key, change) => {
+      metrics?.onScaled(key, change);
+      const { type, reason, message } = describeScaling(change, change.reason);
+      recordOf(key, { type, reason, note: message });
+    },
     now: options.now ?? Date.now,
     log,
     intervalMs: options.scalingIntervalMs,
@@ -146,6 +159,8 @@ export function createProgram(options: OperatorOptions) {
       signingSecrets,
       signingFaults,
       secretKeys: new SecretKeys(client),
+      evictions,
+      quotaReasons: new QuotaReasons({ client, now: options.now ?? Date.now, log }),
       fits,
       applier,
       statusWriter: createStatusWriter({ client, fieldManager: STATUS_FIELD_MANAGER }),

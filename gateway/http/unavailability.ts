@@ -16,6 +16,8 @@ export const UNAVAILABILITIES = {
   /** The model is loaded first, for a time that was never measured. */
   coldStart: { code: 'no_pod_available', retryAfter: 30 },
   unhealthy: { code: 'no_pod_available', retryAfter: 5 },
+  /** For as long as a queue of the cluster has no quota: SDKs wait no longer than this by themselves. */
+  waitingForQuota: { code: 'no_pod_available', retryAfter: 60 },
   replicaStopping: { code: 'no_pod_available', retryAfter: 2 },
   frontStopping: { code: 'no_pod_available', retryAfter: 1 },
   /** Invalid, crashing, or without its image or its engine. */
@@ -88,10 +90,20 @@ export function findStandstill(config: StandingConfig): ApiError | null {
   return null;
 }
 
+/** Why it is of no use to hold requests of a deployment without a ready replica; null: it may have one soon. */
+export function findLongWait(config: StandingConfig): ApiError | null {
+  const standstill = findStandstill(config);
+  if (standstill || config.obstacle !== 'WaitingForQuota') return standstill;
+  return refuseAsUnavailable(
+    'waitingForQuota',
+    `The deployment ${config.name} has no ready replica: it waits for GPUs in a queue of the cluster.`,
+  );
+}
+
 /** `startSeconds`: the rest of the startup time, if known. */
 export function explainMissingReplica(config: GatewayConfig, startSeconds?: number): ApiError {
-  const standstill = findStandstill(config);
-  if (standstill) return standstill;
+  const wait = findLongWait(config);
+  if (wait) return wait;
   const lack = `The deployment ${config.name} has no ready replica`;
   if (config.obstacle === 'Unhealthy')
     return refuseAsUnavailable('unhealthy', `${lack}: its engine does not pass its health check.`);

@@ -17,11 +17,14 @@ import { SharedFields } from '../../kube/shared-fields.ts';
 import { createWatcher, type Watcher, type WatcherOptions } from '../../kube/watcher.ts';
 import { SERVICE_NAME_LABEL, SLICE_MANAGER_LABEL } from '../resources/front-slices.ts';
 import { packTemplate } from '../resources/packed-template.ts';
+import { isDrainingForOthers } from '../status/eviction.ts';
 import { BERTH_RESOURCES } from './berth-resources.ts';
 import { ObjectBudget } from './object-budget.ts';
 
 /** Index of children and pods: `namespace/name` of their deployment. */
 export const BY_MODEL = 'model';
+/** Index of pods that drain for others. */
+const DRAINING = 'draining';
 
 const WARNING_INTERVAL_MS = 600_000;
 
@@ -85,7 +88,10 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
     endpoints: watch(BERTH_RESOURCES.WebhookEndpoint),
     pods: watch<Wire<V1Pod>>(RESOURCES.Pod, {
       labelSelector: `${LABELS.deployment},${LABELS.component}=model`,
-      indexes: { [BY_MODEL]: modelKeyOf },
+      indexes: {
+        [BY_MODEL]: modelKeyOf,
+        [DRAINING]: (pod) => (isDrainingForOthers(pod as unknown as V1Pod) ? [DRAINING] : []),
+      },
       trim: trimPod,
     }),
     deployments: children<Wire<V1Deployment>>(RESOURCES.Deployment, trimDeployment),
@@ -155,6 +161,10 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
     ageMs: () => Math.max(...all.map((watcher) => watcher.ageMs())),
   };
 }
+
+/** Pods of all deployments that drain for others. */
+export const listDraining = ({ pods }: { pods: Pick<ClusterView['pods'], 'byIndex'> }): V1Pod[] =>
+  pods.byIndex(DRAINING, DRAINING) as unknown as V1Pod[];
 
 /** The deployment that a child or a pod belongs to, by its label. */
 export function modelKeyOf({ metadata }: Pick<KubeObject, 'metadata'>): string[] {

@@ -1,5 +1,6 @@
 /** Applies a deployment's children in an order that keeps it reachable, and reports what the API server refuses. */
-import { childNames, FINALIZER } from '../../api/names.ts';
+import type { V1Deployment } from '@kubernetes/client-node';
+import { childNames, FINALIZER, LABELS } from '../../api/names.ts';
 import {
   isForbidden,
   isInvalid,
@@ -9,12 +10,17 @@ import {
   KubeApiError,
 } from '../../kube/api-error.ts';
 import { NotOwnedError } from '../../kube/apply.ts';
-import { controllerOf, type KubeObject, objectKey } from '../../kube/object.ts';
-import { RESOURCES } from '../../kube/resource.ts';
+import { controllerOf, type KubeObject, objectKey, type Wire } from '../../kube/object.ts';
+import { RESOURCES, type Resource } from '../../kube/resource.ts';
 import type { BuiltChildren } from '../resources/children.ts';
+import { writeScale } from '../scaling/scale-subresource.ts';
 import type { Problem } from '../status/problem.ts';
 import type { ModelContext } from './context.ts';
 import { FrontRoutes, mayHaveHTTPRoute } from './front-route.ts';
+import { findWatchedDeployment } from './live-deployment.ts';
+
+/** Each former spec left one, and they are removed each time. */
+const MAX_TEMPLATES = 20;
 
 interface ChildrenWork {
   live: KubeObject;
@@ -29,6 +35,8 @@ export interface AppliedChildren {
   problems: Problem[];
   /** As it is in the cluster, with its status. */
   httpRoute: KubeObject | undefined;
+  /** As the API server accepted it, if it did: at least its replicas. */
+  deployment: Pick<Wire<V1Deployment>, 'spec'> | undefined;
 }
 
 export class Children {
@@ -54,19 +62,59 @@ export class Children {
       const changes = [...needed, ...(await applier.applyAll(rest, live, { signal }))];
       await applier.removeOthers(built.objects, live, { signal });
       await this.#removeStrayRoute(live, built, signal);
+      await this.#removeFormerClaimTemplates(live, built, signal);
       const frontRoute = await this.#frontRoutes.sync(live, built.frontRoute, signal);
       const applied = [...changes.map(({ object }) => object), frontRoute];
-      return { problems: [], httpRoute: applied.find((object) => object?.kind === RESOURCES.HTTPRoute.kind) };
+      const find = ({ kind }: Resource) => applied.find((object) => object?.kind === kind);
+      const deployment = find(RESOURCES.Deployment) as Wire<V1Deployment> | undefined;
+      return { problems: [], httpRoute: find(RESOURCES.HTTPRoute), deployment };
     } catch (error) {
       const problem = describeRefusal(error, live);
       if (!problem) throw error;
-      return { problems: [problem], httpRoute: undefined };
+      const isFrozen = isForbidden(error) && isAbout(error, RESOURCES.Deployment);
+      const deployment = isFrozen ? await this.#scale(live, built, signal) : undefined;
+      return { problems: [problem], httpRoute: undefined, deployment };
+    }
+  }
+
+  /** Pausing and scaling may be allowed although changes of the Deployment are not, as by Kueue (docs/kueue.md). */
+  async #scale(live: KubeObject, { objects }: ChildrenWork['built'], signal: AbortSignal) {
+    const { client, view, log } = this.#context;
+    const { replicas } =
+      (objects.find(({ kind }) => kind === 'Deployment') as Wire<V1Deployment> | undefined)?.spec ?? {};
+    const current = findWatchedDeployment({ view }, objectKey(live));
+    if (replicas === undefined || !current || current.spec?.replicas === replicas) return undefined;
+    if (controllerOf(current)?.uid !== live.metadata.uid) return undefined;
+    try {
+      await writeScale(client, current, { replicas, signal });
+      return { spec: { replicas } as V1Deployment['spec'] };
+    } catch (err) {
+      log.warn({ key: objectKey(live), err }, 'could not write replicas');
+      return undefined;
     }
   }
 
   delete(key: string): void {
     this.#searched.delete(key);
     this.#frontRoutes.delete(key);
+  }
+
+  /** Templates of former specs: pods of the new one have another. */
+  async #removeFormerClaimTemplates(
+    live: KubeObject,
+    built: ChildrenWork['built'],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { client, applier } = this.#context;
+    const resource = RESOURCES.ResourceClaimTemplate;
+    const current = built.objects.find(({ kind }) => kind === resource.kind);
+    if (!current) return;
+    const { name, namespace } = live.metadata;
+    const labelSelector = `${LABELS.deployment}=${name}`;
+    const { items } = await client.list(resource, { namespace, labelSelector, limit: MAX_TEMPLATES, signal });
+    for (const item of items)
+      if (item.metadata.name !== current.metadata.name && controllerOf(item)?.uid === live.metadata.uid)
+        await applier.remove(item, live, { signal });
   }
 
   /** HTTPRoutes are not watched, so one of an earlier spec is searched for once per generation. */
@@ -90,15 +138,24 @@ export class Children {
   }
 }
 
+const isAbout = (error: unknown, { plural }: Resource): boolean =>
+  (error as KubeApiError).message.includes(` ${plural} `);
+
 /** A refusal that only a person can resolve; anything else is retried. */
 function describeRefusal(error: unknown, live: KubeObject): Problem | undefined {
   if (error instanceof NotOwnedError)
     return isPredecessors(error, live) ? undefined : { reason: 'NotOwned', message: error.message };
   if (isNamespaceTerminating(error)) return undefined;
-  if (isNotFound(error) && (error as KubeApiError).message.includes(RESOURCES.HTTPRoute.plural))
+  if (isNotFound(error) && isAbout(error, RESOURCES.HTTPRoute))
     return {
       reason: 'NoHTTPRoute',
       message: 'the cluster has no HTTPRoute resource: install the Gateway API CRDs',
+    };
+  if (isNotFound(error) && isAbout(error, RESOURCES.ResourceClaimTemplate))
+    return {
+      reason: 'NoDeviceClaims',
+      message:
+        'spec.gpu.deviceClass: the cluster has no resource.k8s.io/v1 (Kubernetes 1.34 or later has): use spec.gpu.resourceName',
     };
   const isMalformed = error instanceof KubeApiError && error.code === 400;
   if (isInvalid(error) || isMalformed || isUnknownField(error))

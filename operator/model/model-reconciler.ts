@@ -17,6 +17,7 @@ import { findCondition, type Verdict } from '../status/condition-list.ts';
 import { deriveRefusal } from '../status/model-deployment.ts';
 import { isBlocking, type Problem } from '../status/problem.ts';
 import { decideRecheckMs, evaluateHTTPRoute } from '../status/route-acceptance.ts';
+import { describeScaling } from '../status/transitions.ts';
 import { AdapterSync } from './adapter-sync.ts';
 import { Children } from './children.ts';
 import type { ModelContext } from './context.ts';
@@ -124,6 +125,7 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
       isPrefetched = await this.#prefetch.ensure(live, built.prefetchJob, signal);
       const applied = await this.#children.apply({ live, built, beforePods, signal });
       if (isScaled && deployment) await context.scaler.settle(model, deployment, signal);
+      if (!isScaled) this.#recordScaling(live, deployment, applied.deployment);
       problems.push(...applied.problems);
       acceptance = applied.httpRoute && evaluateHTTPRoute(applied.httpRoute);
     }
@@ -152,6 +154,14 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     if (!dependsOnTime)
       this.#settled.note(key, { inputs, fronting, built: facts, isReported, at: context.now() });
     return recheck;
+  }
+
+  /** The autoscaler's own writes are recorded where they are made. */
+  #recordScaling(live: KubeObject, before: WrittenReplicas, after: WrittenReplicas): void {
+    const [from, to] = [before?.spec?.replicas, after?.spec?.replicas];
+    if (from === undefined || to === undefined || from === to) return;
+    const { type, reason, message } = describeScaling({ from, to });
+    this.context.record(live, { type, reason, note: message });
   }
 
   /** The children are as they were built: only the status is made anew. */
@@ -216,11 +226,14 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     this.context.sidecars.delete(key);
     this.context.scaler.delete(key);
     this.context.fits.delete(key);
+    this.context.evictions.delete(key);
     this.#settled.delete(key);
     this.#status.delete(key);
     return {};
   }
 }
+
+type WrittenReplicas = Pick<Wire<V1Deployment>, 'spec'> | undefined;
 
 const findDeployment = ({ objects }: BuiltChildren): Wire<V1Deployment> | undefined =>
   objects.find(({ kind }) => kind === 'Deployment') as Wire<V1Deployment> | undefined;

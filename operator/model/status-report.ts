@@ -1,5 +1,5 @@
 /** Derives the status of a ModelDeployment, writes it, and records what changed. */
-import type { V1Deployment } from '@kubernetes/client-node';
+import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import { podSelector } from '../../api/names.ts';
 import { parseDuration } from '../../api/quantity.ts';
@@ -7,11 +7,12 @@ import { formatSelector, type KubeObject, type Wire } from '../../kube/object.ts
 import { earliest, type Requeue } from '../../kube/work-queue.ts';
 import { FRONT_RETRY_MS } from '../fit/fits.ts';
 import { BERTH_RESOURCES } from '../framework/berth-resources.ts';
-import { BY_MODEL } from '../framework/cluster-view.ts';
+import { BY_MODEL, listDraining } from '../framework/cluster-view.ts';
 import { deploymentTarget } from '../publish/desired-state.ts';
-import { NOT_LOOKED_UP, type Verdict } from '../status/condition-list.ts';
+import { findCondition, NOT_LOOKED_UP, type Verdict } from '../status/condition-list.ts';
 import { deriveStatus } from '../status/model-deployment.ts';
 import { findObstacle } from '../status/obstacle.ts';
+import { isQueued } from '../status/placement.ts';
 import type { Problem } from '../status/problem.ts';
 import { describeTransitions } from '../status/transitions.ts';
 import type { ModelContext } from './context.ts';
@@ -20,6 +21,9 @@ import { registrationIdOf } from './model-store.ts';
 import type { BuiltFacts } from './settled.ts';
 import { evaluateStorage } from './storage-state.ts';
 import { type Unpublished, UnpublishedHosts } from './unpublished-hosts.ts';
+
+/** While pods wait for quota, or for others to drain. */
+const WAIT_RECHECK_MS = 30_000;
 
 export class StatusReport {
   readonly #context: ModelContext;
@@ -43,15 +47,21 @@ export class StatusReport {
   }): Promise<Requeue & { isPublished: boolean }> {
     const { live, model, built, problems, signal } = work;
     const { view, settings, sidecars, scaler, fits, models, publisher, now } = this.#context;
+    const { quotaReasons, evictions } = this.#context;
     const { name, namespace } = model.metadata;
     const key = `${namespace}/${name}`;
     const unpublished = this.#unpublished.evaluate(model);
     const fit = fits.evaluate(model);
     const isFitOpen = fit === 'Pending' || fit?.reason === NOT_LOOKED_UP;
     const deployment = findWatchedDeployment(this.#context, key) ?? work.deployment;
+    const pods = view.pods.byIndex(BY_MODEL, key) as unknown as V1Pod[];
+    const queued = pods.find((pod) => isQueued(pod) && !pod.metadata?.deletionTimestamp);
     const status = deriveStatus(model, {
       deployment: deployment as V1Deployment | undefined,
-      pods: view.pods.byIndex(BY_MODEL, key) as unknown as Parameters<typeof deriveStatus>[1]['pods'],
+      pods,
+      quotaReason: queued && (await quotaReasons.read(queued, signal)),
+      draining: listDraining(view).filter((pod) => !pods.includes(pod)),
+      vainEvictions: evictions.inVain(key),
       problems,
       ...built,
       engineDownloads: downloadsItself(model),
@@ -71,7 +81,10 @@ export class StatusReport {
     if (models.noteObstacle(key, findObstacle(status))) publisher.mark(deploymentTarget(model.metadata));
     const isPublished = unpublished.reason === undefined;
     const fitRecheckMs = isFitOpen ? FRONT_RETRY_MS : undefined;
-    return { ...earliest(unpublished.recheckAfterMs, fitRecheckMs), isPublished };
+    // Neither Workloads nor other deployments' pods make it be reconciled.
+    const isWaiting = findCondition(status.conditions, 'GPUsAvailable')?.reason === 'WaitingForDrain';
+    const recheckMs = queued || isWaiting ? WAIT_RECHECK_MS : undefined;
+    return { ...earliest(unpublished.recheckAfterMs, fitRecheckMs, recheckMs), isPublished };
   }
 
   /** Why the host is not published, if it takes unusually long. */

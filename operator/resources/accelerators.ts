@@ -24,9 +24,10 @@ export function vendorOf(spec: ModelDeploymentSpec): ImageVendor | undefined {
   const { count, resourceName } = decideAccelerators(spec);
   // What a claim provides is unknown here: most provide NVIDIA's, and engine.image overrides that.
   if (count === 0) return spec.template.resourceClaims?.length ? 'nvidia' : 'none';
-  const prefix = resourceName.split('/')[0]!;
-  if (OTHER_VENDORS.includes(prefix)) return undefined;
-  return prefix === 'amd.com' ? 'amd' : 'nvidia';
+  const domain = spec.gpu?.deviceClass ?? resourceName.split('/')[0]!;
+  const isOf = (vendor: string) => domain === vendor || domain.endsWith(`.${vendor}`);
+  if (OTHER_VENDORS.some(isOf)) return undefined;
+  return isOf('amd.com') ? 'amd' : 'nvidia';
 }
 
 /** A slice of a GPU has no connection to others: a model cannot be split over several. */
@@ -34,22 +35,25 @@ export const isSlice = (resourceName: string): boolean => /^nvidia\.com\/mig-/.t
 
 export interface Accelerators {
   count: number;
-  /** Empty for none. */
+  /** Empty for none, and where they are claimed. */
   resourceName: string;
 }
 
 export function decideAccelerators({ gpu, engine }: ModelDeploymentSpec): Accelerators {
   const count = gpu?.count ?? PRESETS[engine.preset].gpus;
-  return { count, resourceName: count > 0 ? (gpu?.resourceName ?? 'nvidia.com/gpu') : '' };
+  const isRequested = count > 0 && gpu?.deviceClass === undefined;
+  return { count, resourceName: isRequested ? (gpu?.resourceName ?? 'nvidia.com/gpu') : '' };
 }
 
 export const gpuLimits = ({ count, resourceName }: Accelerators): Record<string, string> =>
-  count > 0 ? { [resourceName]: String(count) } : {};
+  resourceName === '' ? {} : { [resourceName]: String(count) };
 
-/** GPU nodes are commonly tainted with the vendor's `…/gpu`, also for MIG slices. */
-export function gpuTolerations({ count, resourceName }: Accelerators): V1Toleration[] {
+/** GPU nodes are commonly tainted with the vendor's `…/gpu`, also for MIG slices and where GPUs are claimed. */
+export function gpuTolerations(spec: ModelDeploymentSpec): V1Toleration[] {
+  const { count, resourceName } = decideAccelerators(spec);
   if (count === 0) return [];
-  return [{ key: `${resourceName.split('/')[0]}/gpu`, operator: 'Exists', effect: 'NoSchedule' }];
+  const domain = resourceName === '' ? `${vendorOf(spec)}.com` : resourceName.split('/')[0];
+  return [{ key: `${domain}/gpu`, operator: 'Exists', effect: 'NoSchedule' }];
 }
 
 const SHARED_MEMORY = 'shared-memory';

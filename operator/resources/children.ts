@@ -8,11 +8,13 @@ import { isRouteProblem, type Problem } from '../status/problem.ts';
 import { decideAccelerators } from './accelerators.ts';
 import { adaptersFolder, type ServedAdapter, withAdapters } from './adapters.ts';
 import { buildDeployment, buildPodTemplate, decideReplicas } from './deployment.ts';
+import { buildClaimTemplate } from './device-claims.ts';
 import { buildDisruptionBudget } from './disruption-budget.ts';
 import { describeEngine } from './engine-description.ts';
 import { decideGrace } from './gateway-container.ts';
 import { buildHTTPRoute } from './http-route.ts';
 import { buildIngress } from './ingress.ts';
+import { queueLabels } from './metadata.ts';
 import { buildNetworkPolicy } from './network-policy.ts';
 import { hasRefusedParsers, withoutParsers } from './parser-refusal.ts';
 import { findPodFieldProblems } from './pod-fields.ts';
@@ -86,6 +88,7 @@ export function buildChildren(
   const served = withAdapters(model);
   const pinned = pinTemplate({
     spec,
+    queueLabels: queueLabels(model),
     live: deployment,
     version: settings.version,
     grant: sidecarGrant,
@@ -97,6 +100,7 @@ export function buildChildren(
   const objects = [
     buildSidecarSecret(model, settings, adapters),
     buildWeightsClaim(model),
+    buildClaimTemplate(model),
     buildService(model, settings),
     settings.networkPolicies ? buildNetworkPolicy(model, adapters) : undefined,
     buildDisruptionBudget(model),

@@ -14,10 +14,11 @@ import { parseDuration } from '../../api/quantity.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { PRESETS } from '../engines/presets.ts';
 import { decideAccelerators, gpuTolerations, sharedMemory } from './accelerators.ts';
+import { claimGPUs } from './device-claims.ts';
 import { buildEngineContainer, HOME } from './engine-container.ts';
 import { kvCacheVolume } from './engine-resources.ts';
 import { buildGatewayContainer, buildGatewayVolumes, decideGrace } from './gateway-container.ts';
-import { childLabels, childMetadata } from './metadata.ts';
+import { childLabels, childMetadata, queueLabels } from './metadata.ts';
 import { podSecurity } from './security.ts';
 import type { BuildSettings } from './settings.ts';
 import type { PinnedTemplate } from './template-pin.ts';
@@ -73,11 +74,16 @@ export function buildPodTemplate(model: ModelDeployment, settings: BuildSettings
   const weights = buildWeights(model, settings);
   const memory = sharedMemory(spec, accelerators);
   const cache = kvCacheVolume(spec);
+  const claims = [
+    ...claimGPUs(model),
+    ...((template.resourceClaims ?? []) as unknown as V1PodResourceClaim[]),
+  ];
   const pullSecrets = [...new Set([...settings.imagePullSecrets, ...(template.imagePullSecrets ?? [])])];
   return {
     metadata: {
       // The spec's labels come first, so they cannot override Berth's own, which select the pods.
       labels: {
+        ...queueLabels(model),
         ...template.labels,
         ...childLabels(model),
         ...podSelector(metadata.name),
@@ -103,10 +109,7 @@ export function buildPodTemplate(model: ModelDeployment, settings: BuildSettings
         ...((template.volumes ?? []) as unknown as V1Volume[]),
       ],
       topologySpreadConstraints: spreadConstraints(model),
-      tolerations: [
-        ...gpuTolerations(accelerators),
-        ...((template.tolerations ?? []) as unknown as V1Toleration[]),
-      ],
+      tolerations: [...gpuTolerations(spec), ...((template.tolerations ?? []) as unknown as V1Toleration[])],
       ...optional(
         'imagePullSecrets',
         pullSecrets.length > 0 ? pullSecrets.map((name) => ({ name })) : undefined,
@@ -114,7 +117,7 @@ export function buildPodTemplate(model: ModelDeployment, settings: BuildSettings
       ...optional('nodeSelector', template.nodeSelector),
       ...optional('affinity', template.affinity as V1Affinity | undefined),
       ...optional('schedulerName', template.schedulerName),
-      ...optional('resourceClaims', template.resourceClaims as V1PodResourceClaim[] | undefined),
+      ...optional('resourceClaims', claims.length > 0 ? claims : undefined),
       ...optional('priorityClassName', template.priorityClassName),
       ...optional('serviceAccountName', template.serviceAccountName),
       ...optional('runtimeClassName', gpu?.runtimeClassName),

@@ -1,20 +1,23 @@
 /** Resources of the engine's container: its preset's and the spec's, and what the KV cache beyond the GPU takes. Pure. */
+import { claimsGPUs } from '../../api/engine-traits.ts';
 import type { ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { addQuantities } from '../../api/quantity.ts';
 import { KV_CACHE_PATH } from '../engines/kv-cache.ts';
 import { PRESETS } from '../engines/presets.ts';
 import { type Accelerators, gpuLimits, type PodVolumes } from './accelerators.ts';
+import { GPU_CLAIM } from './device-claims.ts';
 
 type Amounts = Readonly<Record<string, string>>;
 
 export function buildResources(
-  { resources, template, engine }: ModelDeploymentSpec,
+  { resources, template, engine, gpu }: ModelDeploymentSpec,
   accelerators: Accelerators,
 ) {
   const limits = addSpare(addCache({ ...resources?.limits, ...gpuLimits(accelerators) }, engine), engine);
-  const own = { ...PRESETS[engine.preset].requests, ...(engine.kvCache?.disk && { [DISK]: '0' }) };
-  const requests = addCache({ ...decideRequests(own, limits), ...resources?.requests }, engine);
-  const claims = (template.resourceClaims ?? []).map(({ name }) => ({ name: String(name) }));
+  const usual = { ...PRESETS[engine.preset].requests, ...(engine.kvCache?.disk && { [DISK]: '0' }) };
+  const requests = addCache({ ...decideRequests(usual, limits), ...resources?.requests }, engine);
+  const own = claimsGPUs({ gpu }) ? [{ name: GPU_CLAIM }] : [];
+  const claims = [...own, ...(template.resourceClaims ?? []).map(({ name }) => ({ name: String(name) }))];
   return {
     ...(Object.keys(requests).length > 0 ? { requests } : {}),
     ...(Object.keys(limits).length > 0 ? { limits } : {}),

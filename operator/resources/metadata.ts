@@ -1,6 +1,6 @@
-/** Names, labels and owner of every child. The parent's own labels and annotations are never copied. */
+/** Names, labels and owner of every child. Of the parent's labels, only pods get those of Kueue. */
 import type { ModelDeployment } from '../../api/model-deployment.ts';
-import { LABELS, MANAGED_BY } from '../../api/names.ts';
+import { KUEUE, LABELS, MANAGED_BY } from '../../api/names.ts';
 import { controllerReference, type KubeObject, type ObjectMeta } from '../../kube/object.ts';
 
 export function childLabels({ metadata, spec }: ModelDeployment): Record<string, string> {
@@ -11,6 +11,11 @@ export function childLabels({ metadata, spec }: ModelDeployment): Record<string,
     [LABELS.deployment]: metadata.name,
     [LABELS.kind]: spec.kind,
   };
+}
+
+/** Kueue's labels of the ModelDeployment, for its pods. On the Deployment, Kueue would refuse to change or remove them. */
+export function queueLabels({ metadata: { labels = {} } }: ModelDeployment): Record<string, string> {
+  return Object.fromEntries(Object.entries(labels).filter(([name]) => name.startsWith(KUEUE.prefix)));
 }
 
 export function childMetadata(

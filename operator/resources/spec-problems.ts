@@ -69,7 +69,7 @@ function findAcceleratorProblems({ spec }: ModelDeployment, settings: BuildSetti
         ? NO_SIMULATOR
         : {
             reason: 'AcceleratorNotSupported',
-            message: `spec.gpu.resourceName ${resourceName}: engine.preset ${preset} has no image for these accelerators: set spec.engine.image${listVendors(spec)}`,
+            message: `spec.gpu.${spec.gpu?.deviceClass ? `deviceClass ${spec.gpu.deviceClass}` : `resourceName ${resourceName}`}: engine.preset ${preset} has no image for these accelerators: set spec.engine.image${listVendors(spec)}`,
           },
     );
   const isOwn = preset === 'custom' || preset === 'simulator';

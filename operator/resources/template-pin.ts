@@ -34,6 +34,7 @@ export interface PinnedTemplate {
 
 export interface TemplateBuild {
   spec: ModelDeploymentSpec;
+  queueLabels: Readonly<Record<string, string>>;
   /** The current Deployment, if it exists. */
   live: Pick<KubeObject, 'metadata'> | undefined;
   version: string;
@@ -72,8 +73,8 @@ export function pinTemplate(wanted: TemplateBuild): PinnedTemplate {
   };
 }
 
-function findKept({ spec, live, refusesParsers }: TemplateBuild) {
-  const inputs = hashInputs(spec);
+function findKept({ spec, queueLabels, live, refusesParsers }: TemplateBuild) {
+  const inputs = hashInputs(spec, queueLabels);
   const without = `${inputs}${WITHOUT_PARSERS}`;
   if (live?.metadata.annotations?.[ANNOTATIONS.templateInputs] === without)
     return { inputs: without, isWithoutParsers: true, kept: readKept(live, without) };
@@ -154,10 +155,13 @@ function selectGPU(spec: ModelDeploymentSpec, gpu: ModelDeploymentSpec['gpu']): 
 }
 
 /**
- * Hash of the fields that make the pods. The stall time, limits, sizes, prices, concurrency, resilience, the GPUs' memory, names for display, replicas,
- * pausing and routes are taken live (decision 0111). Defaults are left out: a field that a later version adds must not roll anything.
+ * Hash of the fields that make the pods, and of their queue labels. The stall time, limits, sizes, prices, concurrency,
+ * resilience, the GPUs' memory, names for display, replicas, pausing and routes are taken live (decision 0111). Defaults are left out: a field that a later version adds must not roll anything.
  */
-export function hashInputs(spec: ModelDeploymentSpec): string {
+export function hashInputs(
+  spec: ModelDeploymentSpec,
+  queueLabels: Readonly<Record<string, string>> = {},
+): string {
   const { kind, model, engine, gpu, resources, rollout, template } = stripDefaults(
     modelDeploymentSpec,
     spec,
@@ -172,6 +176,7 @@ export function hashInputs(spec: ModelDeploymentSpec): string {
     sleeps: sleepsWhenIdle(spec) || undefined,
     rollout: { drainTimeout: rollout?.drainTimeout, revision: rollout?.revision },
     template,
+    queueLabels: Object.keys(queueLabels).length > 0 ? queueLabels : undefined,
   };
   return createHash('sha256').update(stableStringify(inputs)).digest('hex').slice(0, 32);
 }

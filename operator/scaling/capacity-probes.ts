@@ -2,10 +2,10 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deployment.ts';
 import { decideAccelerators } from '../resources/accelerators.ts';
-import { isGated } from '../status/pod-findings.ts';
+import { isGated } from '../status/placement.ts';
 import { orderFairly, type Waiting } from './fairness.ts';
 import { PassedDeployments } from './passed-deployments.ts';
-import { listStaying, unschedulableMs } from './pods.ts';
+import { listStaying, type Surroundings, unschedulableMs } from './pods.ts';
 
 /** Pods that may be pending at once, per kind of GPU, while none finds a node; other deployments wait for their turn. */
 const MAX_PROBES = 8;
@@ -42,7 +42,9 @@ export function describeCapacityNeed(spec: ModelDeploymentSpec): string {
   const known = described.get(spec);
   if (known !== undefined) return known;
   const { resourceName, count } = decideAccelerators(spec);
-  const need = JSON.stringify([resourceName, count, Object.entries(spec.template.nodeSelector ?? {}).sort()]);
+  const { deviceClass, deviceSelectors } = spec.gpu ?? {};
+  const devices = resourceName || [deviceClass, deviceSelectors];
+  const need = JSON.stringify([devices, count, Object.entries(spec.template.nodeSelector ?? {}).sort()]);
   described.set(spec, need);
   return need;
 }
@@ -50,7 +52,7 @@ export function describeCapacityNeed(spec: ModelDeploymentSpec): string {
 export function describePlacement(
   key: string,
   { metadata, spec }: ModelDeployment,
-  seen: { pods: readonly V1Pod[]; deployment: Pick<Placement, 'waitingSince'>; now: number },
+  seen: { pods: readonly V1Pod[]; deployment: Pick<Placement, 'waitingSince'> } & Surroundings,
 ): Placement {
   const staying = listStaying(seen.pods);
   const placed = staying.filter((pod) => pod.spec?.nodeName !== undefined).length;
@@ -60,7 +62,7 @@ export function describePlacement(
     need: describeCapacityNeed(spec),
     placed,
     pending: staying.filter((pod) => pod.spec?.nodeName === undefined && !isGated(pod)).length,
-    refusedMs: Math.max(0, ...staying.map((pod) => unschedulableMs(pod, seen.now))),
+    refusedMs: Math.max(0, ...staying.map((pod) => unschedulableMs(pod, seen))),
     waitingSince: seen.deployment.waitingSince,
   };
 }

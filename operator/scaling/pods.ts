@@ -1,7 +1,9 @@
 /** What a deployment's pods mean for its scaling. Pure. */
 import type { V1Pod } from '@kubernetes/client-node';
 import { toMillis } from '../../kube/time.ts';
-import { isGated, isReady } from '../status/pod-findings.ts';
+import { listAwaited } from '../status/eviction.ts';
+import { isGated } from '../status/placement.ts';
+import { isReady } from '../status/pod-findings.ts';
 import type { PodCounts } from './scale-question.ts';
 
 type Conditions = NonNullable<NonNullable<V1Pod['status']>['conditions']>;
@@ -18,10 +20,18 @@ export const listStaying = (pods: readonly V1Pod[]): V1Pod[] =>
       status?.phase !== 'Succeeded',
   );
 
+/** When pods are looked at, and beside which others. */
+export interface Surroundings {
+  /** Pods of all deployments that drain for others. */
+  draining: readonly V1Pod[];
+  /** Unix milliseconds. */
+  now: number;
+}
+
 /** `startMs`: how long a pod may take to become ready; later it occupies its node uselessly. */
 export function countPods(
   staying: readonly V1Pod[],
-  { wanted, startMs, now }: { wanted: number; startMs: number; now: number },
+  { wanted, startMs, ...seen }: { wanted: number; startMs: number } & Surroundings,
 ): PodCounts {
   const counts: PodCounts = {
     wanted,
@@ -37,17 +47,18 @@ export function countPods(
     else if (isGated(pod)) counts.gated++;
     else if (pod.spec?.nodeName === undefined) {
       counts.unscheduled++;
-      counts.unschedulableMs = Math.max(counts.unschedulableMs, unschedulableMs(pod, now));
-    } else if (now - scheduledAt(pod) > startMs) counts.broken++;
+      counts.unschedulableMs = Math.max(counts.unschedulableMs, unschedulableMs(pod, seen));
+    } else if (seen.now - scheduledAt(pod) > startMs) counts.broken++;
     else counts.starting++;
   }
   return counts;
 }
 
-/** How long the scheduler has found no node; 0 while it has not reported that. */
-export function unschedulableMs(pod: V1Pod, now: number): number {
+/** How long the scheduler has found no node; 0 while it has not reported that, and while others drain for the pod. */
+export function unschedulableMs(pod: V1Pod, { draining, now }: Surroundings): number {
   const scheduled = findCondition(pod, 'PodScheduled');
   if (pod.spec?.nodeName !== undefined || isGated(pod) || scheduled?.status !== 'False') return 0;
+  if (listAwaited(pod, draining).length > 0) return 0;
   return Math.max(0, now - toMillis(scheduled.lastTransitionTime ?? pod.metadata?.creationTimestamp));
 }
 

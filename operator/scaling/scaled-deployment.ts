@@ -24,6 +24,8 @@ export interface ScalingObservation {
   model: ScaledModel;
   live: LiveDeployment;
   pods: readonly V1Pod[];
+  /** Pods of all deployments that drain for others. */
+  draining: readonly V1Pod[];
   sample: DeploymentSample;
   /** Replicas that the Deployment has now. */
   current: number;
@@ -84,7 +86,7 @@ export class ScaledDeployment {
 
   /** Processes a sample and decides; `observed.current` is not changed yet. Undefined if the sample is not newer than the last one. */
   decide(observed: ScalingObservation): ScaleOutcome | undefined {
-    const { model, live, sample, current, mayProbe, now } = observed;
+    const { model, live, draining, sample, current, mayProbe, now } = observed;
     if (this.#trend?.takes(sample.at) === false) return undefined;
     const staying = listStaying(observed.pods);
     const before = this.#describeLive();
@@ -98,7 +100,7 @@ export class ScaledDeployment {
     });
     const trend = this.#trendOf(rules);
     trend.add(sample);
-    const counts = countPods(staying, { wanted: current, startMs, now });
+    const counts = countPods(staying, { wanted: current, startMs, draining, now });
     const decision = decideScale({
       rules,
       demand: trend,

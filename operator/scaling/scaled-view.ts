@@ -1,7 +1,7 @@
 /** Scaled deployments as seen by the caches. */
 import type { V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
-import { BY_MODEL, type ClusterView } from '../framework/cluster-view.ts';
+import { BY_MODEL, type ClusterView, listDraining } from '../framework/cluster-view.ts';
 import type { ParsedStore } from '../framework/parsed-store.ts';
 import type { LiveDeployment } from './replica-writer.ts';
 import type { ScaledModel } from './scaled-deployment.ts';
@@ -32,6 +32,11 @@ export class ScaledView {
   liveOf(key: string): LiveDeployment | undefined {
     const live = this.#options.view.deployments.get(key);
     return live && typeof live.spec !== 'string' && !live.metadata.deletionTimestamp ? live : undefined;
+  }
+
+  /** Pods of all deployments that drain for others. */
+  draining(): V1Pod[] {
+    return listDraining(this.#options.view);
   }
 
   podsOf(key: string): V1Pod[] {

@@ -190,7 +190,16 @@ export class Scaler {
     }
     const mayProbe = this.#mayProbe(key, model);
     const deployment = this.#deployments.ensure(key, model);
-    const outcome = deployment.decide({ model, live, pods, sample, current, mayProbe, now: now() });
+    const outcome = deployment.decide({
+      model,
+      live,
+      pods,
+      draining: this.#view.draining(),
+      sample,
+      current,
+      mayProbe,
+      now: now(),
+    });
     if (outcome) this.#carryOut(model, live, outcome);
     return 'awake';
   }
@@ -253,7 +262,9 @@ export class Scaler {
 
   #placementOf(key: string, deployment: ScaledDeployment, now: number): Placement[] {
     const model = this.#view.modelOf(key);
-    return model ? [describePlacement(key, model, { pods: this.#view.podsOf(key), deployment, now })] : [];
+    if (!model) return [];
+    const seen = { pods: this.#view.podsOf(key), draining: this.#view.draining(), deployment, now };
+    return [describePlacement(key, model, seen)];
   }
 
   #mayProbe = (key: string, { spec }: ScaledModel): boolean =>

@@ -1,5 +1,6 @@
 /** The status of a ModelDeployment, derived from the cluster. */
 import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
+import { usesDeviceClaims } from '../../api/engine-traits.ts';
 import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import {
   ACCEPTED,
@@ -11,7 +12,7 @@ import {
   verdict,
 } from './condition-list.ts';
 import { inspectPod, type PodFindings, withoutRemains } from './pod-findings.ts';
-import { evaluatePods, evaluateShortage } from './pod-verdicts.ts';
+import { evaluateEvictions, evaluatePods, evaluateShortage } from './pod-verdicts.ts';
 import { isRefusal, isRouteProblem, joinMessages, type Problem } from './problem.ts';
 import { evaluateReadiness, stallOf } from './readiness.ts';
 import { describeStartup } from './startup.ts';
@@ -26,6 +27,12 @@ export interface StatusFacts {
   desiredReplicas: number;
   /** Resource name of the GPUs; empty if the deployment uses none. */
   gpuResource: string;
+  /** Why Kueue holds its pods back, in Kueue's words; undefined if unknown. */
+  quotaReason?: string | undefined;
+  /** Other deployments' pods that drain for others. */
+  draining?: readonly V1Pod[];
+  /** Evictions before a pod was ready, since one was. */
+  vainEvictions?: { count: number; message: string } | undefined;
   /** The engine fetches the weights itself, once it runs. */
   engineDownloads: boolean;
   /** Milliseconds an engine may take to start. */
@@ -59,10 +66,11 @@ export interface StatusFacts {
 }
 
 export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): ModelDeploymentStatus {
-  const findings = withoutRemains(facts.pods).map((pod) => inspectPod(pod, facts.gpuResource));
+  const wanted = { ...facts, hasClaims: usesDeviceClaims(deployment.spec) };
+  const findings = withoutRemains(facts.pods).map((pod) => inspectPod(pod, wanted));
   const live = findings.filter(({ terminating }) => !terminating);
   const ready = live.filter((pod) => pod.ready).length;
-  const pods = evaluatePods(findings, facts);
+  const pods = evaluatePods(findings, wanted);
   const accepted = evaluateAccepted(facts.problems);
   const route = evaluateRoute(deployment, facts);
   const count = { live: live.length, ready };
@@ -86,7 +94,8 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): M
         ...readiness.conditions,
         Accepted: accepted,
         Progressing: progressing,
-        GPUsAvailable: evaluateShortage(deployment.spec, facts, live) ?? pods.gpus,
+        GPUsAvailable:
+          evaluateEvictions(facts.vainEvictions, live) ?? evaluateShortage(wanted, live) ?? pods.gpus,
         ImagePulled: pods.images,
         WeightsLoaded: pods.weights,
         EngineHealthy: evaluateEngine(pods.engine, facts),

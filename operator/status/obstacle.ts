@@ -2,6 +2,7 @@
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import { findCondition } from './condition-list.ts';
+import { WAITING_FOR_QUOTA } from './placement.ts';
 import { isRouteProblem } from './problem.ts';
 
 export type Obstacle = NonNullable<GatewayConfig['obstacle']>;
@@ -21,6 +22,8 @@ export function findObstacle({
       return reason === 'EngineCrashed' ? undefined : phase;
     case 'Unhealthy':
       return phase;
+    case 'Pending':
+      return reason === WAITING_FOR_QUOTA ? reason : undefined;
     default:
       return undefined;
   }

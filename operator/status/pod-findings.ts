@@ -3,12 +3,12 @@ import type { V1ContainerState, V1ContainerStatus, V1Pod } from '@kubernetes/cli
 import { CONTAINERS } from '../../api/names.ts';
 import { toMillis } from '../../kube/time.ts';
 import { findCause, findLastLine, truncateText } from './crash-cause.ts';
-import { describeRefusal } from './scheduling.ts';
-
-export interface Finding {
-  reason: string;
-  message: string;
-}
+import {
+  type Finding,
+  findUnschedulable,
+  type InspectedDeployment,
+  type Unschedulable,
+} from './placement.ts';
 
 export interface PodFindings {
   /** The same for all pods of one template. */
@@ -18,8 +18,8 @@ export interface PodFindings {
   /** Unix milliseconds by which a terminating pod is gone. */
   goneBy: number;
   scheduled: boolean;
-  /** Set if no node fits or none is looked for; `gpus` if the deployment's GPUs are missing. */
-  unschedulable?: Finding & { gpus: boolean };
+  /** Set if no node fits or none is looked for. */
+  unschedulable?: Unschedulable | undefined;
   /** An image that cannot be pulled. */
   image?: Finding;
   imagesPulled: boolean;
@@ -72,7 +72,7 @@ export const isReady = (pod: V1Pod): boolean => hasOneOf(pod, ['Ready']);
  */
 export const isServing = (pod: V1Pod): boolean => hasOneOf(pod, ['Ready', 'ContainersReady']);
 
-export function inspectPod(pod: V1Pod, gpuResource: string): PodFindings {
+export function inspectPod(pod: V1Pod, deployment: InspectedDeployment): PodFindings {
   const init = pod.status?.initContainerStatuses ?? [];
   const main = pod.status?.containerStatuses ?? [];
   const engine = main.find(({ name }) => name === CONTAINERS.engine);
@@ -86,7 +86,7 @@ export function inspectPod(pod: V1Pod, gpuResource: string): PodFindings {
     terminating: pod.metadata?.deletionTimestamp !== undefined,
     goneBy: toMillis(pod.metadata?.deletionTimestamp),
     scheduled: pod.spec?.nodeName !== undefined,
-    unschedulable: findUnschedulable(pod, gpuResource),
+    unschedulable: findUnschedulable(pod, deployment),
     image,
     imagesPulled:
       main.length > 0 && [...init, ...main].every(({ imageID, image }) => (imageID || '') !== '' || !image),
@@ -127,22 +127,6 @@ function listLoading(pod: V1Pod, loaders: V1ContainerStatus[]): string[] {
   const wanted = (pod.spec?.initContainers ?? []).map(({ name }) => name);
   const all = new Set([...wanted, ...loaders.map(({ name }) => name)]);
   return [...all].filter((name) => name !== CONTAINERS.gateway && !ended.includes(name));
-}
-
-/** Held back by another controller, such as a queue: no node is looked for. The pod's condition may tell so later than its spec. */
-export const isGated = (pod: V1Pod): boolean => (pod.spec?.schedulingGates ?? []).length > 0;
-
-function findUnschedulable(pod: V1Pod, gpuResource: string): PodFindings['unschedulable'] {
-  if (pod.spec?.nodeName !== undefined) return undefined;
-  if (isGated(pod)) {
-    const gates = pod.spec!.schedulingGates!.map(({ name }) => name).join(', ');
-    const message = `waiting for admission: the controller of the scheduling gate ${gates} has not released the pod`;
-    return { gpus: false, reason: 'SchedulingGated', message };
-  }
-  const scheduled = (pod.status?.conditions ?? []).find(({ type }) => type === 'PodScheduled');
-  if (scheduled?.status !== 'False') return undefined;
-  const { gpus, message } = describeRefusal(scheduled.message ?? 'no node fits the pod', gpuResource);
-  return { gpus, reason: gpus ? 'InsufficientGPUs' : (scheduled.reason ?? 'Unschedulable'), message };
 }
 
 function findImageProblem(pod: V1Pod, statuses: V1ContainerStatus[]): Finding | undefined {

@@ -1,8 +1,10 @@
 /** Sums up all pods of a deployment: a condition for each stage, and the first obstacle. */
-import type { ModelDeploymentSpec, ModelDeploymentStatus } from '../../api/model-deployment.ts';
+import type { ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import { type Verdict, verdict } from './condition-list.ts';
-import type { Finding, PodFindings } from './pod-findings.ts';
+import { type Finding, INSUFFICIENT_GPUS, WAITING_FOR_QUOTA } from './placement.ts';
+import type { PodFindings } from './pod-findings.ts';
 import type { Problem } from './problem.ts';
+import type { WantedGPUs } from './scheduling.ts';
 
 export interface PodVerdicts {
   gpus: Verdict;
@@ -15,8 +17,7 @@ export interface PodVerdicts {
   stall: Finding | undefined;
 }
 
-interface Circumstances {
-  gpuResource: string;
+interface Circumstances extends WantedGPUs {
   /** The engine fetches the weights itself, once it runs. */
   engineDownloads: boolean;
   startupTimeoutMs: number;
@@ -45,7 +46,7 @@ export function evaluatePods(findings: readonly PodFindings[], circumstances: Ci
   const weights = evaluateWeights(live, circumstances);
   const engine = evaluateEngine(live, circumstances);
   const stages: [string, Verdict][] = [
-    ['Pending', gpus],
+    [isHeldBackInPart(gpus, live) ? 'Starting' : 'Pending', gpus],
     ['Failed', images],
     [weights.reason === 'Loading' ? 'Starting' : 'Failed', weights],
     [ENGINE_PHASES[engine.reason] ?? 'Failed', engine],
@@ -67,26 +68,31 @@ export function evaluatePods(findings: readonly PodFindings[], circumstances: Ci
   };
 }
 
+/** Other pods have quota, so a replica may be ready soon. */
+const isHeldBackInPart = ({ reason }: Verdict, live: PodFindings[]): boolean =>
+  reason === WAITING_FOR_QUOTA && live.some(({ unschedulable }) => unschedulable?.reason !== reason);
+
 /** Those of a former template stay until these are ready, whatever is wrong with them. */
 function listNewest(live: PodFindings[]): PodFindings[] {
   const { template } = live.reduce((newest, pod) => (pod.createdAt > newest.createdAt ? pod : newest));
   return live.filter((pod) => pod.template === template);
 }
 
-function evaluateGPUs(live: PodFindings[], leaving: PodFindings[], { gpuResource }: Circumstances): Verdict {
+function evaluateGPUs(live: PodFindings[], leaving: PodFindings[], wanted: WantedGPUs): Verdict {
   const refused = live
     .filter(({ unschedulable }) => unschedulable !== undefined)
     .map((pod) => pod.unschedulable!);
   const worst = refused.find(({ gpus }) => gpus) ?? refused[0];
-  if (worst?.gpus && leaving.length > 0) {
-    const goneBy = describeTime(Math.max(...leaving.map((pod) => pod.goneBy)));
-    const pods = `${leaving.length} ${leaving.length === 1 ? 'pod' : 'pods'}`;
+  const ends = [...leaving.map(({ goneBy }) => goneBy), ...(worst?.awaited ?? [])];
+  if (worst?.reason === INSUFFICIENT_GPUS && ends.length > 0) {
+    const goneBy = describeTime(Math.max(...ends));
+    const pods = `${ends.length} ${ends.length === 1 ? 'pod' : 'pods'}`;
     return verdict('False', 'WaitingForDrain', `waiting for ${pods} to drain and free GPUs (by ${goneBy})`);
   }
   if (worst) return verdict(worst.gpus ? 'False' : 'Unknown', worst.reason, worst.message);
   if (live.some(({ scheduled }) => !scheduled))
     return verdict('Unknown', 'Scheduling', 'waiting for the scheduler');
-  return gpuResource === ''
+  return wanted.gpuResource === '' && !wanted.hasClaims
     ? verdict('True', 'NotNeeded', 'the deployment requests no GPUs')
     : verdict('True', 'Scheduled', 'every pod has its GPUs');
 }
@@ -173,14 +179,25 @@ function describeSpan(ms: number): string {
   return rest === 0 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 60)} h ${rest} min`;
 }
 
-/** The autoscaler holds pods back: existing ones do not show everything. */
-export function evaluateShortage(
-  { template }: ModelDeploymentSpec,
-  { scaling, gpuResource }: { scaling?: ModelDeploymentStatus['scaling']; gpuResource: string },
+/** With a time limit that is shorter than a start, Kueue evicts each pod anew. */
+const MIN_VAIN_EVICTIONS = 2;
+
+/** Pods get their GPUs, and lose them again before they are ready. */
+export function evaluateEvictions(
+  evictions: { count: number; message: string } | undefined,
   live: readonly PodFindings[],
 ): Verdict | undefined {
-  const hasGPUs = gpuResource !== '' || template.resourceClaims !== undefined;
-  if (!scaling?.short || !hasGPUs) return undefined;
+  const { count, message } = evictions ?? { count: 0, message: '' };
+  if (count < MIN_VAIN_EVICTIONS || live.length === 0 || live.some(({ ready }) => ready)) return undefined;
+  return verdict('False', 'EvictedBeforeReady', `evicted ${count} times before a pod was ready: ${message}`);
+}
+
+/** The autoscaler holds pods back: existing ones do not show everything. */
+export function evaluateShortage(
+  { scaling, gpuResource, hasClaims }: WantedGPUs & { scaling?: ModelDeploymentStatus['scaling'] },
+  live: readonly PodFindings[],
+): Verdict | undefined {
+  if (!scaling?.short || (gpuResource === '' && !hasClaims)) return undefined;
   const placed = live.filter(({ scheduled }) => scheduled).length;
   return verdict('False', 'GPUsShort', `needs ${scaling.needed}, has ${placed}`);
 }

@@ -24,6 +24,9 @@ export const isBlocking = (problem: Problem): boolean => !isRouteProblem(problem
 export const isRefusal = ({ reason }: Problem): boolean =>
   !['NoIngressClass', 'NoHTTPRoute', 'NoGateway'].includes(reason);
 
+/** The API server refuses a change, as by a quota or an admission webhook: replicas serve as before. */
+export const isChangeRefusal = ({ reason }: Pick<Problem, 'reason'>): boolean => reason === 'Forbidden';
+
 /**
  * Reasons that end without an edit of the spec: when another object is created, changed or gone, or a name resolves.
  * Flux and Argo CD apply objects together, so each of them occurs for a moment in a healthy roll-out.

@@ -6,7 +6,7 @@ import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { findDeploymentCondition, type Verdict, verdict } from './condition-list.ts';
 import type { PodVerdicts } from './pod-verdicts.ts';
-import { isLasting, isRefusal, type Problem } from './problem.ts';
+import { isChangeRefusal, isLasting, isRefusal, type Problem } from './problem.ts';
 
 interface Facts {
   deployment: V1Deployment | undefined;
@@ -76,7 +76,9 @@ function findObstacle(
       reason: 'Deleting',
       message: `${facts.pods.length} ${facts.pods.length === 1 ? 'pod' : 'pods'} left`,
     });
-  if (accepted.status === 'False') return phrase('Invalid', accepted);
+  const isAtWork = rest !== undefined || count.ready > 0;
+  if (accepted.status === 'False' && !(isChangeRefusal(accepted) && isAtWork))
+    return phrase('Invalid', accepted);
   if (rest?.phase === 'Paused') return undefined;
   if (!rest && count.ready === 0) {
     if (progressing.reason === 'ReplicaFailure') return phrase('Failed', progressing);
@@ -91,10 +93,13 @@ function describeProgress(
   obstacle: Phrase | undefined,
   found: Found,
 ): Pick<Readiness['conditions'], 'Reconciling' | 'Stalled'> {
-  const { facts, progressing, rollout } = found;
+  const { facts, accepted, progressing, rollout } = found;
   const refusal = facts.problems.filter(isRefusal).find(isLasting);
   if (refusal) return { Stalled: verdict('True', refusal.reason, refusal.message) };
-  if (deployment.metadata.deletionTimestamp !== undefined || !isUnfinished(deployment, found)) return {};
+  if (deployment.metadata.deletionTimestamp !== undefined) return {};
+  if (accepted.status === 'False' && !obstacle)
+    return { Reconciling: verdict('True', accepted.reason, accepted.message) };
+  if (!isUnfinished(deployment, found)) return {};
   // What is known is about the former spec.
   if (rollout.isOutdated) return obstacle ? {} : { Reconciling: OUTDATED };
   const stall = facts.desiredReplicas > 0 ? findStall(obstacle, found) : undefined;

@@ -13,7 +13,7 @@ const HEAD = /^(\d+)\/(\d+) nodes are available: (.*)$/s;
 export function parseRefusal(message: string): SchedulingRefusal | undefined {
   const head = HEAD.exec(message.trim());
   if (!head) return message.startsWith('no nodes available') ? { nodes: 0, reasons: [] } : undefined;
-  const sentence = head[3]!.split(/\. (?:preemption:|no new claims)|\.\s*$/)[0]!;
+  const sentence = head[3]!.split(/\. (?:preemption:|no new claims|still not schedulable)|\.\s*$/)[0]!;
   const reasons = splitReasons(sentence).map((part) => {
     const counted = /^(\d+) (.*)$/s.exec(part);
     return counted
@@ -32,13 +32,36 @@ function splitReasons(sentence: string): string[] {
     .filter((part) => part !== '');
 }
 
+/** What a pod asks the scheduler for. */
+export interface WantedGPUs {
+  /** Resource name of its GPUs; empty for none. */
+  gpuResource: string;
+  /** It has claims of devices (dynamic resource allocation). */
+  hasClaims?: boolean;
+}
+
+export interface Refusal {
+  /** GPUs are missing. */
+  gpus: boolean;
+  message: string;
+  /** Better than the pod's. */
+  reason?: string;
+}
+
+const NO_CLASS = /^request \S+: device class \S+ does not exist$/;
+
 /** An actionable refusal, the wanted resource first: `Insufficient nvidia.com/gpu (0 of 4 nodes fit)`. */
-export function describeRefusal(message: string, gpuResource: string): { gpus: boolean; message: string } {
+export function describeRefusal(message: string, { gpuResource, hasClaims }: WantedGPUs): Refusal {
   const refusal = parseRefusal(message);
   if (!refusal) return { gpus: false, message };
   const fit = `(0 of ${refusal.nodes} nodes fit)`;
   if (refusal.reasons.length === 0) return { gpus: false, message: `the cluster has no nodes ${fit}` };
-  const gpu = refusal.reasons.find(({ text }) => text === `Insufficient ${gpuResource}`);
+  const unknown = refusal.reasons.find(({ text }) => NO_CLASS.test(text));
+  if (unknown) return { gpus: true, message: unknown.text, reason: 'DeviceClassNotFound' };
+  const gpu = refusal.reasons.find(
+    ({ text }) =>
+      text === `Insufficient ${gpuResource}` || (hasClaims && text === 'cannot allocate all claims'),
+  );
   const others = refusal.reasons.filter((reason) => reason !== gpu).map(countReason);
   if (!gpu) return { gpus: false, message: `${others.join(', ')} ${fit}` };
   const rest = others.length > 0 ? `; also ${others.join(', ')}` : '';

@@ -16,6 +16,7 @@ const EXPECTED = new Set([
   'NoReplicaReady',
   'BaseNotReady',
   'Downloading',
+  'WaitingForDrain',
   'Complete',
   'UpToDate',
   'Deleting',
@@ -45,7 +46,6 @@ export function describeTransitions(
   const seen = new Set<string>();
   return [
     ...describeReadiness(before, after),
-    ...describeScale(before, after),
     ...describeRollout(before, after),
     ...WATCHED.flatMap((type) => describeProblem(before, after, type)),
   ].filter(({ reason, message }) => {
@@ -70,15 +70,12 @@ function describeReadiness(before: ModelDeploymentStatus, after: ModelDeployment
   ];
 }
 
-function describeScale(before: ModelDeploymentStatus, after: ModelDeploymentStatus): Transition[] {
-  const [old, now] = [before.desiredReplicas, after.desiredReplicas];
-  if (old === undefined || now === undefined || old === now) return [];
-  const change = after.scaling?.lastChange;
-  // It may already be in the status; but after a pause it is that of an earlier change.
-  const isCause = before.phase !== 'Paused' || change?.at !== before.scaling?.lastChange?.at;
-  const why = change?.to === now && isCause ? `: ${change.reason}` : '';
-  return [{ type: 'Normal', reason: 'Scaled', message: `scaled from ${old} to ${now} replicas${why}` }];
-}
+/** The event for replicas that the API server has accepted; `why`: unknown if the spec sets them. */
+export const describeScaling = (change: { from: number; to: number }, why?: string): Transition => ({
+  type: 'Normal',
+  reason: 'Scaled',
+  message: `scaled from ${change.from} to ${change.to} replicas${why === undefined ? '' : `: ${why}`}`,
+});
 
 function describeRollout(before: ModelDeploymentStatus, after: ModelDeploymentStatus): Transition[] {
   const [old, now] = [

@@ -3,7 +3,7 @@ import type { GatewayConfig } from '../../../api/gateway-config.ts';
 import type { DeploymentName } from '../../../api/names.ts';
 import { type Clock, systemClock } from '../../../kit/clock.ts';
 import { type Share, Shares } from '../../../kit/shares.ts';
-import { findShutdown, findStandstill, type StandingConfig } from '../../http/unavailability.ts';
+import { findLongWait, findShutdown, type StandingConfig } from '../../http/unavailability.ts';
 import {
   createQueue,
   type HeldRequest,
@@ -40,7 +40,7 @@ const PAUSE_MS = 1_000;
 
 /** There is nothing to wait for. */
 const findObstruction = ({ config, addresses }: Replicas) =>
-  addresses.length > 0 ? findShutdown(config) : findStandstill(config);
+  addresses.length > 0 ? findShutdown(config) : findLongWait(config);
 
 export class HoldQueues {
   readonly #options: HoldQueuesOptions;

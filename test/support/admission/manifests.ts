@@ -82,6 +82,7 @@ const MODELS: Manifest[] = [
     'weights from Hugging Face with a cache',
     from({ huggingFace: { repo: 'a/b', cache: { size: '10Gi' } } }),
   ),
+  model('GPUs by device class', llm({ gpu: { deviceClass: 'gpu.nvidia.com', deviceSelectors: ['true'] } })),
   model('a MIG slice', llm({ gpu: { count: 1, resourceName: 'nvidia.com/mig-1g.10gb' } })),
   model('CPU as a number', llm({ resources: { requests: { cpu: 2, memory: '1Gi' } } })),
   model(
@@ -144,6 +145,7 @@ const MODELS: Manifest[] = [
   model('arguments that are no list', llm({ engine: { ...simulator, args: '--verbose' } })),
   model('CPU that is true', llm({ resources: { requests: { cpu: true } } })),
   model('an availability that nothing reaches', llm({ slo: { availability: 100 } })),
+  model('selectors of GPUs without a device class', llm({ gpu: { deviceSelectors: ['true'] } })),
   model('a GPU resource without a domain', llm({ gpu: { resourceName: 'gpu' } })),
   model('durations in days that no timer holds', durations('25d', '3651d')),
   model('durations in hours that no timer holds', durations('577h', '87601h')),

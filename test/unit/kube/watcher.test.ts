@@ -449,6 +449,11 @@ describe('A watcher', () => {
       expect(changes).to.deep.equal([]);
     });
 
+    it('keeps the object where the answer to a write is one of another kind, as of its scale', () => {
+      watcher.absorb({ ...written(5), apiVersion: 'autoscaling/v1', kind: 'Scale' });
+      expect(changes).to.deep.equal([]);
+    });
+
     it('restores nothing that is gone, and nothing that has taken its place', async () => {
       watcher.absorb(written(5, { deletionTimestamp: '2026-11-23T00:00:00Z' }));
       watcher.absorb(written(5, {}, 'u2'));

@@ -19,6 +19,10 @@
 - apiGroups: [apps]
   resources: [deployments]
   verbs: [get, list, watch, create, patch, delete]
+# Where an admission webhook refuses changes of a Deployment.
+- apiGroups: [apps]
+  resources: [deployments/scale]
+  verbs: [patch]
 - apiGroups: [""]
   resources: [services, persistentvolumeclaims]
   verbs: [get, list, watch, create, patch, delete]
@@ -28,6 +32,10 @@
 - apiGroups: [""]
   resources: [pods]
   verbs: [get, list, watch]
+# Why Kueue holds a pod back.
+- apiGroups: [kueue.x-k8s.io]
+  resources: [workloads]
+  verbs: [list]
 # Downloads of weights ahead of pods.
 - apiGroups: [batch]
   resources: [jobs]
@@ -54,6 +62,10 @@
 - apiGroups: [gateway.networking.k8s.io]
   resources: [httproutes]
   verbs: [get, create, patch, delete]
+# Claims of GPUs by device class.
+- apiGroups: [resource.k8s.io]
+  resources: [resourceclaimtemplates]
+  verbs: [get, list, create, patch, delete]
 - apiGroups: [policy]
   resources: [poddisruptionbudgets]
   verbs: [get, list, watch, create, patch, delete]

@@ -16,14 +16,24 @@ const pods = [
 
 describe('the pods that the autoscaler counts', () => {
   it('are those with a node, those for which none is found, and those that a queue holds back', () => {
-    const counts = countPods(pods, { wanted: 4, startMs: 3_600_000, now: NOW });
+    const counts = countPods(pods, { wanted: 4, startMs: 3_600_000, draining: [], now: NOW });
     expect(counts).to.include({ ready: 1, starting: 1, unscheduled: 1, gated: 1, unschedulableMs: 600_000 });
   });
 
   it('do not lack a node while a queue holds them back', () => {
     const gated = pods.slice(3);
-    const counts = countPods(gated, { wanted: 1, startMs: 1, now: at(60).getTime() });
+    const counts = countPods(gated, { wanted: 1, startMs: 1, draining: [], now: at(60).getTime() });
     expect(counts).to.include({ gated: 1, unscheduled: 0, broken: 0, unschedulableMs: 0 });
+  });
+
+  it('are not refused while others drain for them', () => {
+    const refused = makePod({ unscheduled: REFUSAL, queue: 'gpus' });
+    const eviction = { type: 'TerminationTarget', reason: 'WorkloadEvictedDueToPreempted' };
+    const draining = [makePod({ ready: true, deleting: at(3), eviction })];
+    const count = (others: typeof draining) =>
+      countPods([refused], { wanted: 1, startMs: 1, draining: others, now: NOW });
+    expect(count(draining)).to.include({ unscheduled: 1, unschedulableMs: 0 });
+    expect(count([])).to.include({ unscheduled: 1, unschedulableMs: 600_000 });
   });
 
   it('wait for no node in the line of deployments while a queue holds them back', () => {
@@ -35,7 +45,7 @@ describe('the pods that the autoscaler counts', () => {
     });
     const deployment = { waitingSince: undefined };
     const place = (seen: typeof pods) =>
-      describePlacement('n/m', model, { pods: seen, deployment, now: NOW });
+      describePlacement('n/m', model, { pods: seen, draining: [], deployment, now: NOW });
     expect(place(pods)).to.include({ placed: 2, pending: 1, refusedMs: 600_000 });
     expect(place(pods.slice(3))).to.include({ placed: 0, pending: 0, refusedMs: 0 });
   });

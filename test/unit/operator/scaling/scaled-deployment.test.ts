@@ -58,6 +58,7 @@ describe('a scaled deployment', () => {
       } as ScalingObservation['live'],
       sample: makeSample(seconds, loads),
       current: pods.length,
+      draining: [],
       mayProbe: true,
       now: START + seconds * 1_000,
       ...seen,

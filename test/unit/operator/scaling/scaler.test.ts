@@ -77,7 +77,7 @@ describe('the scaler', () => {
             };
           },
         },
-        pods: { byIndex: (_: string, key: string) => deployments.get(key)!.pods ?? [] },
+        pods: { byIndex: (_: string, key: string) => deployments.get(key)?.pods ?? [] },
       },
       models,
       isRedisAway: () => state === 'away',

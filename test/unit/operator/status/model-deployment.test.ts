@@ -7,6 +7,11 @@ import {
 } from '../../../../operator/status/model-deployment.ts';
 import { at, makeDeployment, makeFacts, makeModel, makePod, NOW } from './pod-fixtures.ts';
 
+const EVICTED = makePod({
+  ready: true,
+  deleting: at(3),
+  eviction: { type: 'TerminationTarget', reason: 'WorkloadEvictedDueToPreempted' },
+});
 const GPU_REFUSAL = '0/4 nodes are available: 4 Insufficient nvidia.com/gpu. preemption: nothing helps.';
 
 interface Row {
@@ -65,6 +70,40 @@ const table: Row[] = [
     condition: { type: 'GPUsAvailable', status: 'False' },
   },
   {
+    name: 'devices that are all claimed by others',
+    spec: { gpu: { count: 0 }, template: { resourceClaims: [{ name: 'gpu' }] } },
+    facts: {
+      gpuResource: '',
+      pods: [makePod({ unscheduled: '0/2 nodes are available: 2 cannot allocate all claims.' })],
+    },
+    phase: 'Pending',
+    reason: 'InsufficientGPUs',
+    message: 'cannot allocate all claims (0 of 2 nodes fit)',
+    condition: { type: 'GPUsAvailable', status: 'False' },
+  },
+  {
+    name: 'GPUs that an evicted pod of another deployment still holds',
+    facts: { pods: [makePod({ unscheduled: GPU_REFUSAL, queue: 'gpus' })], draining: [EVICTED] },
+    phase: 'Pending',
+    reason: 'WaitingForDrain',
+    message: 'waiting for 1 pod to drain and free GPUs (by 2026-01-01T12:03:00Z)',
+    condition: { type: 'GPUsAvailable', status: 'False' },
+  },
+  {
+    name: 'a device class that does not exist',
+    spec: { gpu: { count: 0 }, template: { resourceClaims: [{ name: 'gpu' }] } },
+    facts: {
+      gpuResource: '',
+      pods: [
+        makePod({ unscheduled: '0/1 nodes are available: request gpu: device class h100 does not exist.' }),
+      ],
+    },
+    phase: 'Pending',
+    reason: 'DeviceClassNotFound',
+    message: 'request gpu: device class h100 does not exist',
+    condition: { type: 'GPUsAvailable', status: 'False' },
+  },
+  {
     name: 'a pod that no node takes for another reason',
     facts: { pods: [makePod({ unscheduled: '0/1 nodes are available: 1 Insufficient cpu.' })] },
     phase: 'Pending',
@@ -73,12 +112,43 @@ const table: Row[] = [
     condition: { type: 'GPUsAvailable', status: 'Unknown' },
   },
   {
-    name: 'a pod that a queue holds back',
-    facts: { pods: [makePod({ gates: ['kueue.x-k8s.io/admission', 'kueue.x-k8s.io/topology'] })] },
+    name: 'a pod that another controller holds back',
+    facts: { pods: [makePod({ gates: ['example.com/approval'] })] },
     phase: 'Pending',
     reason: 'SchedulingGated',
     message:
-      'waiting for admission: the controller of the scheduling gate kueue.x-k8s.io/admission, kueue.x-k8s.io/topology has not released the pod',
+      'waiting for admission: the controller of the scheduling gate example.com/approval has not released the pod',
+    condition: { type: 'GPUsAvailable', status: 'Unknown' },
+  },
+  {
+    name: "a pod for which Kueue's queue has no quota",
+    facts: {
+      pods: [makePod({ queue: 'gpus', gates: ['kueue.x-k8s.io/admission', 'kueue.x-k8s.io/topology'] })],
+      quotaReason: 'insufficient unused quota for nvidia.com/gpu in flavor h100, 1 more needed',
+    },
+    phase: 'Pending',
+    reason: 'WaitingForQuota',
+    message:
+      'waiting for quota of queue gpus: insufficient unused quota for nvidia.com/gpu in flavor h100, 1 more needed',
+    condition: { type: 'GPUsAvailable', status: 'Unknown' },
+  },
+  {
+    name: 'a pod that Kueue holds back for a reason that cannot be read',
+    facts: { pods: [makePod({ gates: ['kueue.x-k8s.io/admission'] })] },
+    phase: 'Pending',
+    reason: 'WaitingForQuota',
+    message: 'waiting for quota: scheduling gate kueue.x-k8s.io/admission',
+    condition: { type: 'GPUsAvailable', status: 'Unknown' },
+  },
+  {
+    name: 'a pod without quota beside one that has it',
+    facts: {
+      pods: [makePod({ gates: ['kueue.x-k8s.io/admission'], queue: 'gpus' }), makePod({ silent: true })],
+      desiredReplicas: 2,
+    },
+    phase: 'Starting',
+    reason: 'WaitingForQuota',
+    message: 'waiting for quota of queue gpus: scheduling gate kueue.x-k8s.io/admission',
     condition: { type: 'GPUsAvailable', status: 'Unknown' },
   },
   {
@@ -406,9 +476,24 @@ describe('the status of a ModelDeployment', () => {
   it('says of a pod without a node that it is not scheduled, not that images are pulled', () => {
     for (const shape of [{ gates: ['example.com/queue'] }, { unscheduled: GPU_REFUSAL }, { node: null }]) {
       const { conditions } = deriveStatus(makeModel(), makeFacts({ pods: [makePod(shape)] }));
-      for (const type of ['ImagePulled', 'WeightsLoaded'])
+      for (const type of ['ImagePulled', 'WeightsLoaded', 'EngineHealthy'])
         expect(findCondition(conditions, type)).to.include({ status: 'Unknown', reason: 'NotStarted' });
     }
+  });
+
+  it('says that pods are evicted again and again before they are ready', () => {
+    const message = 'Exceeded the PodsReady timeout team/pod-qwen-1';
+    const evaluate = (count: number, pod: object) => {
+      const facts = makeFacts({ pods: [makePod(pod)], vainEvictions: { count, message } });
+      return findCondition(deriveStatus(makeModel(), facts).conditions, 'GPUsAvailable');
+    };
+    expect(evaluate(3, {})).to.include({
+      status: 'False',
+      reason: 'EvictedBeforeReady',
+      message: `evicted 3 times before a pod was ready: ${message}`,
+    });
+    expect(evaluate(1, {})).not.to.include({ reason: 'EvictedBeforeReady' });
+    expect(evaluate(3, { ready: true })).not.to.include({ reason: 'EvictedBeforeReady' });
   });
 
   it('says why no replica is available where none is wanted', () => {

@@ -14,6 +14,8 @@ describe('what gateways are told of a deployment without a ready replica', () =>
     ['Unhealthy', 'EngineUnhealthy', 'Unhealthy'],
     ['Starting', 'Loading', undefined],
     ['Pending', 'InsufficientGPUs', undefined],
+    ['Pending', 'WaitingForQuota', 'WaitingForQuota'],
+    ['Starting', 'WaitingForQuota', undefined],
     ['ScaledToZero', 'ScaledToZero', undefined],
     ['Ready', 'Ready', undefined],
   ];

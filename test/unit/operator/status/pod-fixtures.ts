@@ -30,6 +30,10 @@ export interface PodShape {
   unscheduled?: string;
   /** Names of its scheduling gates. */
   gates?: string[];
+  /** The LocalQueue of its label. */
+  queue?: string;
+  /** Its condition that says who evicts it. */
+  eviction?: { type: string; reason: string; message?: string };
   phase?: string;
   /** Names of the init containers of its spec. */
   inits?: string[];
@@ -70,7 +74,10 @@ export function makePod(shape: PodShape = {}): V1Pod {
       name: 'qwen-1',
       creationTimestamp: shape.created ?? at(-10),
       deletionTimestamp: shape.deleting,
-      ...(shape.template && { labels: { 'pod-template-hash': shape.template } }),
+      labels: {
+        ...(shape.template && { 'pod-template-hash': shape.template }),
+        ...(shape.queue && { 'kueue.x-k8s.io/queue-name': shape.queue }),
+      },
     },
     spec: {
       nodeName: scheduled ? 'node-1' : undefined,
@@ -82,6 +89,7 @@ export function makePod(shape: PodShape = {}): V1Pod {
       phase: shape.phase,
       reason: shape.reason,
       conditions: [
+        ...(shape.eviction ? [{ status: 'True', ...shape.eviction }] : []),
         ...(shape.gates
           ? [
               {

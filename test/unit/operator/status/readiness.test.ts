@@ -99,3 +99,36 @@ describe('a Deployment', () => {
     expect(isOutdated(undefined, wanted)).to.equal(false);
   });
 });
+
+describe('a change that an admission webhook refuses', () => {
+  const problems = [{ reason: 'Forbidden', message: 'metadata.labels: field is immutable' }];
+  const evaluate = (facts: Partial<StatusFacts>, spec: object = {}) => {
+    const status = deriveStatus(makeModel({ spec }), makeFacts({ problems, ...facts }));
+    const reasonOf = (type: string) => findCondition(status.conditions, type)?.reason;
+    return [status.phase, reasonOf('Ready'), reasonOf('Accepted'), reasonOf('Reconciling')];
+  };
+
+  it('leaves the deployment ready by what serves, and is in progress', () =>
+    expect(evaluate({ pods: [makePod({ ready: true })] })).to.deep.equal([
+      'Ready',
+      'Ready',
+      'Forbidden',
+      'Forbidden',
+    ]));
+
+  it('leaves a paused one paused', () =>
+    expect(evaluate({ desiredReplicas: 0 }, { paused: true })).to.deep.equal([
+      'Paused',
+      'Paused',
+      'Forbidden',
+      'Forbidden',
+    ]));
+
+  it('is what a deployment lacks of which nothing serves', () =>
+    expect(evaluate({})).to.deep.equal(['Invalid', 'Forbidden', 'Forbidden', undefined]));
+
+  it('is not the same as a spec that is wrong', () => {
+    const wrong = [{ reason: 'SecretNotFound', message: 'no Secret' }];
+    expect(evaluate({ pods: [makePod({ ready: true })], problems: wrong })[0]).to.equal('Invalid');
+  });
+});

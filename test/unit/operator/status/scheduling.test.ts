@@ -39,13 +39,38 @@ describe("the scheduler's words", () => {
   ];
   for (const [given, expected] of table) {
     it(`reports "${expected.message}"`, () => {
-      expect(describeRefusal(given, 'nvidia.com/gpu')).to.deep.equal(expected);
+      expect(describeRefusal(given, { gpuResource: 'nvidia.com/gpu' })).to.deep.equal(expected);
     });
   }
 
   it('knows a MIG slice by its own resource name', () => {
     const text = '0/2 nodes are available: 2 Insufficient nvidia.com/mig-1g.10gb.';
-    expect(describeRefusal(text, 'nvidia.com/mig-1g.10gb').gpus).to.equal(true);
-    expect(describeRefusal(text, 'nvidia.com/gpu').gpus).to.equal(false);
+    expect(describeRefusal(text, { gpuResource: 'nvidia.com/mig-1g.10gb' }).gpus).to.equal(true);
+    expect(describeRefusal(text, { gpuResource: 'nvidia.com/gpu' }).gpus).to.equal(false);
+  });
+
+  describe('about claims of devices', () => {
+    const claims = { gpuResource: '', hasClaims: true };
+    const full =
+      "0/2 nodes are available: 1 cannot allocate all claims, 1 node(s) didn't match Pod's node affinity/selector. still not schedulable, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.";
+
+    it('say that GPUs are missing', () => {
+      expect(describeRefusal(full, claims)).to.deep.equal({
+        gpus: true,
+        message:
+          "cannot allocate all claims (0 of 2 nodes fit); also node(s) didn't match Pod's node affinity/selector on 1",
+      });
+      expect(describeRefusal(full, { gpuResource: 'nvidia.com/gpu' }).gpus).to.equal(false);
+    });
+
+    it('name a device class that does not exist', () => {
+      const missing =
+        '0/1 nodes are available: request gpu: device class no-such-class does not exist. still not schedulable, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.';
+      expect(describeRefusal(missing, claims)).to.deep.equal({
+        gpus: true,
+        message: 'request gpu: device class no-such-class does not exist',
+        reason: 'DeviceClassNotFound',
+      });
+    });
   });
 });

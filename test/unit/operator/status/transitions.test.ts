@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import { deriveStatus, type StatusFacts } from '../../../../operator/status/model-deployment.ts';
-import { describeTransitions } from '../../../../operator/status/transitions.ts';
-import { makeDeployment, makeFacts, makeModel, makePod } from './pod-fixtures.ts';
+import { describeScaling, describeTransitions } from '../../../../operator/status/transitions.ts';
+import { at, makeDeployment, makeFacts, makeModel, makePod } from './pod-fixtures.ts';
 
 const ready = [makePod({ ready: true })];
 const crashing = [makePod({ engine: { restartCount: 1, state: { terminated: { exitCode: 1 } } } })];
+const waiting = makePod({ unscheduled: '0/1 nodes are available: 1 Insufficient nvidia.com/gpu.' });
 const HOST_CONFLICT = { reason: 'HostConflict', message: 'taken' };
 
 interface Row {
@@ -17,6 +18,24 @@ interface Row {
 
 const table: Row[] = [
   { name: 'nothing when nothing changed', before: { pods: ready }, after: { pods: ready }, events: [] },
+  {
+    name: 'no warning of a pod that waits for another to drain, but of one that finds no GPU after that',
+    before: { pods: [waiting, makePod({ ready: true, deleting: at(2) })] },
+    after: { pods: [waiting] },
+    events: ['Warning InsufficientGPUs'],
+  },
+  {
+    name: 'no warning of the drain itself',
+    before: {},
+    after: { pods: [waiting, makePod({ ready: true, deleting: at(2) })] },
+    events: [],
+  },
+  {
+    name: 'no warning of a pod that waits for quota',
+    before: {},
+    after: { pods: [makePod({ gates: ['kueue.x-k8s.io/admission'] })] },
+    events: [],
+  },
   { name: 'nothing new of a new object', after: {}, events: [] },
   { name: 'that it became ready', before: {}, after: { pods: ready }, events: ['Normal Ready'] },
   {
@@ -32,23 +51,17 @@ const table: Row[] = [
     events: [],
   },
   {
-    name: 'a change of scale',
-    before: { pods: ready },
-    after: { pods: ready, desiredReplicas: 3 },
-    events: ['Normal Scaled'],
-  },
-  {
     name: 'a pause without a warning',
     before: { pods: ready },
     after: { pods: [], desiredReplicas: 0 },
     spec: { paused: true },
-    events: ['Normal Paused', 'Normal Scaled'],
+    events: ['Normal Paused'],
   },
   {
     name: 'the last replica that was scaled down without a warning',
     before: { pods: ready },
     after: { pods: [], desiredReplicas: 0 },
-    events: ['Normal ScaledToZero', 'Normal Scaled'],
+    events: ['Normal ScaledToZero'],
   },
   {
     name: 'nothing of a deployment that stays at zero',
@@ -67,19 +80,19 @@ const table: Row[] = [
     name: 'a start from zero without a warning',
     before: { desiredReplicas: 0 },
     after: { pods: [makePod({})] },
-    events: ['Normal Scaled'],
+    events: [],
   },
   {
     name: 'a start from zero that fails, with its reason only',
     before: { desiredReplicas: 0 },
     after: { pods: crashing },
-    events: ['Normal Scaled', 'Warning EngineCrashed'],
+    events: ['Warning EngineCrashed'],
   },
   {
     name: 'that a start from zero was too fast to be seen',
     before: { desiredReplicas: 0 },
     after: { pods: ready },
-    events: ['Normal Ready', 'Normal Scaled'],
+    events: ['Normal Ready'],
   },
   {
     name: 'a host conflict once, though two conditions tell it',
@@ -103,6 +116,18 @@ const table: Row[] = [
   },
 ];
 
+describe('the event for replicas that were written', () => {
+  it('says how many there were, and why there are others if that is known', () => {
+    const change = { from: 1, to: 3 };
+    expect(describeScaling(change, 'demand 41 needs 3 replicas at 16 each')).to.deep.equal({
+      type: 'Normal',
+      reason: 'Scaled',
+      message: 'scaled from 1 to 3 replicas: demand 41 needs 3 replicas at 16 each',
+    });
+    expect(describeScaling(change).message).to.equal('scaled from 1 to 3 replicas');
+  });
+});
+
 describe('the events of a ModelDeployment', () => {
   for (const row of table) {
     it(`report ${row.name}`, () => {
@@ -115,9 +140,7 @@ describe('the events of a ModelDeployment', () => {
   }
 
   describe('with an autoscaler', () => {
-    const change = (from: number, to: number, at: string, reason: string) => ({ at, from, to, reason });
-    const burst = change(1, 3, '2026-01-01T12:00:00Z', 'demand 41 needs 3 replicas at 16 each');
-    const scaling = { demand: 41, wanted: 3, needed: 3, reason: burst.reason, lastChange: burst };
+    const scaling = { demand: 41, wanted: 3, needed: 3, reason: 'demand 41 needs 3 replicas at 16 each' };
     const describeEvents = (before: Partial<StatusFacts>, after: Partial<StatusFacts>) => {
       const status = deriveStatus(makeModel(), makeFacts(before));
       return describeTransitions(status, deriveStatus(makeModel({ status }), makeFacts(after))).map(
@@ -125,32 +148,9 @@ describe('the events of a ModelDeployment', () => {
       );
     };
 
-    it('say why the replicas are others, with the numbers', () => {
-      const before = { pods: ready, scaling: { ...scaling, wanted: 1, lastChange: undefined } };
-      expect(describeEvents(before, { pods: ready, desiredReplicas: 3, scaling })).to.deep.equal([
-        'Normal Scaled: scaled from 1 to 3 replicas: demand 41 needs 3 replicas at 16 each',
-      ]);
-    });
-
-    it('say so as well where the reason was in the status before the replicas', () => {
-      expect(
-        describeEvents({ pods: ready, scaling }, { pods: ready, desiredReplicas: 3, scaling }),
-      ).to.deep.equal(['Normal Scaled: scaled from 1 to 3 replicas: demand 41 needs 3 replicas at 16 each']);
-    });
-
-    it('give no reason of another change', () => {
-      const before = { pods: ready, desiredReplicas: 3, scaling };
-      expect(describeEvents(before, { pods: ready, desiredReplicas: 2, scaling })).to.deep.equal([
-        'Normal Scaled: scaled from 3 to 2 replicas',
-      ]);
-      const status = deriveStatus(
-        makeModel({ spec: { paused: true } }),
-        makeFacts({ desiredReplicas: 0, scaling }),
-      );
-      const resumed = deriveStatus(makeModel({ status }), makeFacts({ desiredReplicas: 3, scaling }));
-      expect(describeTransitions(status, resumed).map(({ message }) => message)).to.deep.equal([
-        'scaled from 0 to 3 replicas',
-      ]);
+    it('do not say that replicas are others before the API server has accepted them', () => {
+      const before = { pods: ready, scaling: { ...scaling, wanted: 1 } };
+      expect(describeEvents(before, { pods: ready, desiredReplicas: 3, scaling })).to.deep.equal([]);
     });
 
     it('say once what is missing where GPUs are short', () => {

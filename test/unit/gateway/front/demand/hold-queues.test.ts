@@ -157,15 +157,19 @@ describe('the line of requests that wait for a replica', () => {
     expect(fill('other')).to.equal(2);
   });
 
-  it('ends all waits of a deployment that does not start until someone acts', async () => {
-    const lines = build();
-    wait(enter(lines)!, 'a');
-    await settle();
-    found = { config: { ...CONFIG, obstacle: 'Failed' }, addresses: [] };
-    lines.wake();
-    await settle();
-    expect(results.map(({ result }) => result)).to.deep.equal(['gone']);
-  });
+  for (const [what, obstacle] of [
+    ['does not start until someone acts', 'Failed'],
+    ['waits for quota, which may take hours', 'WaitingForQuota'],
+  ] as const)
+    it(`ends all waits of a deployment that ${what}`, async () => {
+      const lines = build();
+      wait(enter(lines)!, 'a');
+      await settle();
+      found = { config: { ...CONFIG, obstacle }, addresses: [] };
+      lines.wake();
+      await settle();
+      expect(results.map(({ result }) => result)).to.deep.equal(['gone']);
+    });
 
   it('ends all waits of a deployment that is paused or gone, and all of them at the end', async () => {
     const lines = build();

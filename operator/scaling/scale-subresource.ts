@@ -1,0 +1,15 @@
+/** Writes replicas by the scale subresource, which admission webhooks for Deployments do not see. */
+import type { KubeClient } from '../../kube/client.ts';
+import type { KubeObject } from '../../kube/object.ts';
+import { RESOURCES } from '../../kube/resource.ts';
+
+/** Throws the API server's errors: with the uid, 409 if it was recreated. */
+export async function writeScale(
+  client: Pick<KubeClient, 'mergePatch'>,
+  { metadata: { name, namespace, uid } }: Pick<KubeObject, 'metadata'>,
+  { replicas, signal }: { replicas: number; signal: AbortSignal },
+): Promise<void> {
+  const at = { name, namespace: namespace!, subresource: 'scale' };
+  const patch = { metadata: { uid }, spec: { replicas } };
+  await client.mergePatch(RESOURCES.Deployment, { at, patch, signal });
+}
