@@ -78,7 +78,7 @@ export class Children {
   }
 
   /** Pausing and scaling may be allowed although changes of the Deployment are not, as by Kueue (docs/kueue.md). */
-  async #scale(live: KubeObject, { objects }: BuiltChildren, signal: AbortSignal) {
+  async #scale(live: KubeObject, { objects }: Pick<BuiltChildren, 'objects'>, signal: AbortSignal) {
     const { client, view, log } = this.#context;
     const { replicas } =
       (objects.find(({ kind }) => kind === 'Deployment') as Wire<V1Deployment> | undefined)?.spec ?? {};
@@ -102,12 +102,12 @@ export class Children {
   /** Templates of former specs: pods of the new one have another. */
   async #removeFormerClaimTemplates(
     live: KubeObject,
-    built: BuiltChildren,
+    { objects }: Pick<BuiltChildren, 'objects'>,
     signal: AbortSignal,
   ): Promise<void> {
     const { client, applier } = this.#context;
     const resource = RESOURCES.ResourceClaimTemplate;
-    const current = built.objects.find(({ kind }) => kind === resource.kind);
+    const current = objects.find(({ kind }) => kind === resource.kind);
     if (!current) return;
     const { name, namespace } = live.metadata;
     const labelSelector = `${LABELS.deployment}=${name}`;
