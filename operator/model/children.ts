@@ -107,7 +107,7 @@ export class Children {
   ): Promise<void> {
     const { client, applier } = this.#context;
     const resource = RESOURCES.ResourceClaimTemplate;
-    const current = objects.find(({ kind }) => kind === resource.kind);
+    const current = built.objects.find(({ kind }) => kind === resource.kind);
     if (!current) return;
     const { name, namespace } = live.metadata;
     const labelSelector = `${LABELS.deployment}=${name}`;
