@@ -58,6 +58,7 @@ const IMAGE = {
   model: 'berth/tiny-image',
   size: '256x256',
   images: 1,
+  price: '0',
   queuedAt: ago(95),
   startedAt: ago(93),
   completedAt: ago(84),
