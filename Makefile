@@ -68,6 +68,10 @@ docs-build: $(DOCS_INSTALLED) docs-openapi ## Build the documentation into docs/
 docs-openapi: $(INSTALLED)
 	@mkdir -p docs/public && node tools/generate/openapi.ts > docs/public/openapi.json
 
+.PHONY: pictures
+pictures: $(INSTALLED) ## Make the pictures of the documentation anew, from the console with made-up data (GREP=load for some)
+	@mocha --exit --timeout 60000 $${GREP:+--grep "$$GREP"} test/console/pictures.ts
+
 .PHONY: cli
 cli: $(INSTALLED) ## Pack the command berth as dist-cli/berth.tgz, for npm install --global
 	@node pack-cli.ts

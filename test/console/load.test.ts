@@ -17,7 +17,7 @@ describe('the load of a deployment', () => {
     await plot.hover();
     await chart.locator('.recharts-tooltip-wrapper').getByText('Waiting in the engine').waitFor();
     await plot.click();
-    await page.waitForURL(/\/requests\?view=all&deployment=made-up&since=.+&until=.+/);
+    await page.waitForURL(/\/requests\?view=all&deployment=chat&since=.+&until=.+/);
     await page.getByText('No requests of this deployment at this time').waitFor();
     await page.context().close();
   });

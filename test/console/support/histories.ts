@@ -2,6 +2,22 @@
 import type { ScalingHistoryView, UsagePoint, UsageView } from '../../../console/api.ts';
 
 const MINUTE_MS = 60_000;
+const COUNTS = [
+  'requests',
+  'clientErrors',
+  'rateLimited',
+  'serverErrors',
+  'inputTokens',
+  'outputTokens',
+] as const;
+const PEAKS = [
+  'queuePeak',
+  'inflightPeak',
+  'runningPeak',
+  'engineWaitingPeak',
+  'slotWaitingPeak',
+  'cacheUsePeak',
+] as const;
 
 /** Demand that rises and falls within a day, as the server returns it. */
 export function makeHistory(minutes: number, range: string): ScalingHistoryView {
@@ -33,12 +49,14 @@ export function makeUsage(steps: number, stepSeconds: number): UsageView {
   const points = Array.from({ length: steps }, (_, index) =>
     makePoint(new Date(now - (steps - 1 - index) * stepSeconds * 1_000), index),
   );
-  const { at: _, ...total } = makePoint(new Date(now), 3);
-  const requests = points.reduce((sum, point) => sum + point.requests, 0);
+  const { at: _, ...latencies } = makePoint(new Date(now), 3);
+  const over = (names: readonly (keyof UsagePoint)[], combine: (values: number[]) => number) =>
+    Object.fromEntries(names.map((name) => [name, combine(points.map((point) => Number(point[name])))]));
+  const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
   return {
     stepSeconds,
     points,
-    total: { ...total, requests },
+    total: { ...latencies, ...over(COUNTS, sum), ...over(PEAKS, (values) => Math.max(...values)) },
     credit: { granted: '100', remaining: '41.5' },
   };
 }

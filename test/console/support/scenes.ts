@@ -12,7 +12,7 @@ export interface Scene {
   path: string;
   /** By path below the namespace's API, which may have a query; `page`: of a real deployment. */
   answers?: Record<string, unknown>;
-  /** Deployment `deployments/made-up`: what differs from `tiny-chat`. */
+  /** Deployment `deployments/chat`: what differs from `tiny-chat`. */
   deployment?: Partial<DeploymentView>;
   /** Waits for what the path opens by itself. */
   wait?: (page: Page) => Promise<void>;
@@ -20,7 +20,7 @@ export interface Scene {
   open?: (page: Page) => Promise<void>;
 }
 
-const NAME = 'made-up';
+const NAME = 'chat';
 const ago = (minutes: number): string => new Date(Date.now() - minutes * 60_000).toISOString();
 const id = (prefix: string, index: number): string => `${prefix}_${String(index).padStart(32, '0')}`;
 
@@ -167,7 +167,7 @@ const PROBLEMS: ProblemView[] = [
 
 const LIVE_KEYS = { keys: KEYS, 'usage/keys/totals': [] };
 const OWN = `deployments/${NAME}`;
-const LOAD: LoadView = { inflight: 5, slots: 8, queued: 2, waiting: 3, cacheUse: 43 };
+const LOAD: LoadView = { inflight: 8, slots: 8, queued: 2, waiting: 3, cacheUse: 43 };
 
 /** Times within are relative to the call. */
 export const listScenes = (): Scene[] => [
