@@ -34,6 +34,8 @@ export interface RealEngine {
   /** Installs the program for a kind; returns the folder for PATH. */
   install(kind?: ServedKind): string;
   tinyModel(kind: ServedKind): TinyModel;
+  /** A folder with LoRA adapters for its language model: `one`, `two`, and `wide` of rank 32. */
+  adapters?(): string;
   /** Matches the number of running requests in its metrics; absent: not reported. */
   running?: RegExp;
   /** Whether it embeds conversations, and answers with bytes. */
@@ -79,6 +81,7 @@ const vllm: RealEngine = {
     'routes',
     'failures',
     'continued-streams',
+    'adapters',
     'health',
     'embeddings',
     'rerank',
@@ -101,6 +104,7 @@ const vllm: RealEngine = {
     ],
     env: { VLLM_CPU_KVCACHE_SPACE: '1', HF_HUB_OFFLINE: '1' },
   }),
+  adapters: () => ensureModel(ensurePythonEngine(VLLM), 'adapters'),
   running: /^vllm:num_requests_running\{[^}]*\} ([\d.]+)/m,
   hasMoreEmbeddings: true,
   hasScores: true,

@@ -9,13 +9,19 @@ export interface TinyDeployment {
   /** Overrides the spec that the engine's tiny model needs. */
   spec?: object;
   /** Overrides fields of its engine. */
-  engine?: { args?: string[]; family?: string; servedModelName?: string; port?: number };
+  engine?: {
+    args?: string[];
+    family?: string;
+    servedModelName?: string;
+    port?: number;
+    adapters?: { claimName: string };
+  };
 }
 
 export function describeTiny(
   preset: EngineName,
   { name, kind, modelId, spec, engine }: TinyDeployment,
-): object {
+): { metadata: { name: string; namespace: string }; spec: object } & Record<string, unknown> {
   const { version, tinyModel } = REAL_ENGINES[preset];
   const { path, args, env } = tinyModel(kind);
   return {
