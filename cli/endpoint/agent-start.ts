@@ -5,7 +5,7 @@ import { Failure } from '../framework/failure.ts';
 import { runInForeground } from '../framework/foreground.ts';
 import type { Output } from '../framework/output.ts';
 import type { Target } from '../framework/target.ts';
-import { AGENT_ROUTES, type AgentName, describeAgent, INSTALL_COMMANDS } from './agents.ts';
+import { AGENT_ROUTES, type AgentName, describeAgent, INSTALL_COMMANDS, SMALL_CONTEXT } from './agents.ts';
 import { KEY_VARIABLE, openEndpoint } from './endpoint.ts';
 
 /** Ends with the exit code of the agent. With JSON it prints the settings without the key, and starts nothing. */
@@ -30,6 +30,11 @@ export async function startAgent(
     throw new Failure(
       'not_installed',
       `${agent} is not on PATH: install it, such as with ${INSTALL_COMMANDS[agent]}`,
+    );
+  const { id, max_model_len: context } = endpoint.model;
+  if (context && context < SMALL_CONTEXT)
+    output.note(
+      `the context of ${id} is ${context} tokens: the first prompt of an agent has some ten thousand, and is refused if it does not fit`,
     );
   const settings = describeAgent(agent, endpoint);
   const own = { ...env, ...settings.env };

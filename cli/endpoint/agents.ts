@@ -25,6 +25,9 @@ export const INSTALL_COMMANDS = {
   opencode: 'npm install --global opencode-ai',
 } as const satisfies Record<AgentName, string>;
 
+/** In tokens: the first prompts of agents have more than half of it. */
+export const SMALL_CONTEXT = 16_384;
+
 /** A larger answer would not leave room for the prompt. */
 const OUTPUT_SHARE = 4;
 

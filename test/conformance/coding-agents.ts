@@ -101,7 +101,7 @@ export class AgentHome {
       mkdirSync(dirname(place), { recursive: true });
       writeFileSync(place, fill(text));
     }
-    const exported = variables.map(([name, value]) => [name, value === '$API_KEY' ? apiKey : fill(value)]);
+    const exported = variables.map(([name, value]) => [name, value === '$BERTH_KEY' ? apiKey : fill(value)]);
     const work = join(this.#folder, 'work');
     mkdirSync(work, { recursive: true });
     const env = {
@@ -109,7 +109,7 @@ export class AgentHome {
       HOME: this.#folder,
       TMPDIR: this.#folder,
       TERM: 'dumb',
-      API_KEY: apiKey,
+      BERTH_KEY: apiKey,
       ...Object.fromEntries(exported),
       ...proxy.env,
     };

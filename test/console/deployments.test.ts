@@ -137,7 +137,7 @@ describe('the pages of deployments', () => {
           return file;
         });
         const [program, ...args] = describeRun();
-        const env = { ...process.env, API_KEY: apiKey };
+        const env = { ...process.env, BERTH_KEY: apiKey };
         const { stdout } = await run(program!, [...args, ...files], { cwd: folder, env });
         const written = stdout.split(END);
         for (const [index, { kind, output }] of OUTPUTS.entries())

@@ -72,8 +72,8 @@ const WRITERS: Record<Language, (parts: Parts, form: Form) => string> = {
     if (form !== 'Video') return call;
     return `${call}
 # With the id of the answer:
-curl ${base}/requests/$ID -H "Authorization: Bearer $API_KEY"
-curl -L -o ${FILE_NAMES.Video} ${base}/videos/$ID/content -H "Authorization: Bearer $API_KEY"`;
+curl ${base}/requests/$ID -H "Authorization: Bearer $BERTH_KEY"
+curl -L -o ${FILE_NAMES.Video} ${base}/videos/$ID/content -H "Authorization: Bearer $BERTH_KEY"`;
   },
   Python: (parts, form) => writePythonCall(parts.base, PYTHON[form](listPython(parts), parts)),
   TypeScript: (parts, form) => {

@@ -24,7 +24,7 @@ export function Connect({ deployment }: { deployment: DeploymentView }) {
           Code examples
         </Title>
         <Text size="sm" c="dimmed" mb="xs">
-          Set the environment variable <Code>API_KEY</Code> to one of your{' '}
+          Set the environment variable <Code>BERTH_KEY</Code> to one of your{' '}
           <Anchor component={Link} to={`/${namespace}/keys`} inherit underline="always">
             API keys
           </Anchor>

@@ -7,7 +7,7 @@ export type Language = (typeof LANGUAGES)[number];
 
 export const writeCurl = (url: string, body: object): string =>
   `curl ${url} \\
-  -H "Authorization: Bearer $API_KEY" \\
+  -H "Authorization: Bearer $BERTH_KEY" \\
   -H 'Content-Type: application/json' \\
   -d '${JSON.stringify(body, null, 2).replaceAll("'", "'\\''")}'`;
 
@@ -21,7 +21,7 @@ export function writeCurlForm(
     ...fields.map(([name, value]) => `  ${chooseFlag(String(value))} ${quoteShell(`${name}=${value}`)}`),
     ...Object.entries(files).map(([name, file]) => `  -F ${quoteShell(`${name}=@${file}`)}`),
   ];
-  return [`curl ${url}`, '  -H "Authorization: Bearer $API_KEY"', ...parts].join(' \\\n');
+  return [`curl ${url}`, '  -H "Authorization: Bearer $BERTH_KEY"', ...parts].join(' \\\n');
 }
 
 /** With -F, curl reads files that are named after `@` or `<`, and types after `;`. */
@@ -33,7 +33,7 @@ const quoteShell = (text: string): string =>
 export const writePythonCall = (base: string, call: string): string => `import os
 from openai import OpenAI
 
-client = OpenAI(base_url=${JSON.stringify(base)}, api_key=os.environ["API_KEY"])
+client = OpenAI(base_url=${JSON.stringify(base)}, api_key=os.environ["BERTH_KEY"])
 ${call}`;
 
 /** `named`: what the call needs of the SDK beside its client. */
@@ -43,5 +43,5 @@ export const writeTypeScriptCall = (
   named: readonly string[] = [],
 ): string => `import OpenAI${named.length > 0 ? `, { ${named.join(', ')} }` : ''} from 'openai';
 
-const client = new OpenAI({ baseURL: ${quoteTypeScript(base)}, apiKey: process.env.API_KEY });
+const client = new OpenAI({ baseURL: ${quoteTypeScript(base)}, apiKey: process.env.BERTH_KEY });
 ${call}`;

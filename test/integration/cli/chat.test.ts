@@ -192,15 +192,19 @@ describe('berth, by an endpoint', () => {
         CLAUDE_CODE_USE_BEDROCK: '1',
       });
       const start = async (name: 'claude' | 'codex', passedOn: string[]) => {
-        const { output } = recordOutput();
+        const { output, printed } = recordOutput();
         const invocation = { name, positionals: ['chat'], passedOn, flags: new Set<string>(), values: {} };
         await startAgent(target, invocation, output);
         expect(output.exitCode).to.equal(3);
-        return readFileSync(join(folder, 'seen'), 'utf8');
+        return { seen: readFileSync(join(folder, 'seen'), 'utf8'), note: printed.error };
       };
-      expect(await start('codex', ['exec', '--json', 'Hi'])).to.match(/^exec\n--json\nHi$/m);
-      models = JSON.stringify({ object: 'list', data: [{ ...MODEL, routes: ['/v1/messages'] }] });
-      const seen = await start('claude', []);
+      const codex = await start('codex', ['exec', '--json', 'Hi']);
+      expect(codex.seen).to.match(/^exec\n--json\nHi$/m);
+      expect(codex.note).to.equal('');
+      const small = { ...MODEL, routes: ['/v1/messages'], max_model_len: 2_048 };
+      models = JSON.stringify({ object: 'list', data: [small] });
+      const { seen, note } = await start('claude', []);
+      expect(note).to.match(/the context of qwen\/qwen3 is 2048 tokens/);
       expect(seen)
         .to.include(`ANTHROPIC_AUTH_TOKEN=${KEY}`)
         .and.include('ANTHROPIC_DEFAULT_OPUS_MODEL=qwen/qwen3');

@@ -14,7 +14,7 @@ const write = (call: EndpointCall, language: Language) => writeCallSnippet(BASE,
 describe('code examples of a call', () => {
   it('are a form in curl where files are sent, whose texts are no file names and no types', () => {
     expect(write(EDIT, 'curl')).to.equal(`curl ${BASE}/images/edits \\
-  -H "Authorization: Bearer $API_KEY" \\
+  -H "Authorization: Bearer $BERTH_KEY" \\
   -F model=acme/image \\
   --form-string 'prompt=It'\\''s; dawn' \\
   -F n=2 \\

@@ -20,7 +20,7 @@ describe('code examples of a chat', () => {
     expect(writeChatSnippet(BASE, CALL, 'Python')).to.equal(`import os
 from openai import OpenAI
 
-client = OpenAI(base_url="https://chat.example.com/v1", api_key=os.environ["API_KEY"])
+client = OpenAI(base_url="https://chat.example.com/v1", api_key=os.environ["BERTH_KEY"])
 stream = client.chat.completions.create(
     model="acme/chat",
     messages=[
@@ -39,7 +39,7 @@ for chunk in stream:
   it('are the same call in TypeScript', () => {
     expect(writeChatSnippet(BASE, CALL, 'TypeScript')).to.equal(`import OpenAI from 'openai';
 
-const client = new OpenAI({ baseURL: 'https://chat.example.com/v1', apiKey: process.env.API_KEY });
+const client = new OpenAI({ baseURL: 'https://chat.example.com/v1', apiKey: process.env.BERTH_KEY });
 const stream = await client.chat.completions.create({
   model: 'acme/chat',
   messages: [
