@@ -14,6 +14,8 @@ COPY operator operator
 COPY gateway gateway
 COPY weights weights
 COPY console console
+# Its page shows them.
+COPY examples/webhooks examples/webhooks
 RUN node build.ts
 
 FROM docker.io/library/node:24-bookworm-slim

@@ -8,7 +8,13 @@ import { type Child, readLogTail, startChild } from './processes/child-process.t
 const WEB = 'console/web';
 const BUILT = join(WEB, 'dist');
 const CACHE = 'node_modules/.cache';
-const SOURCES = [`${WEB}/**/*.{ts,tsx,css,html,svg}`, 'console/*.ts', 'api/*.ts', 'package-lock.json'];
+const SOURCES = [
+  `${WEB}/**/*.{ts,tsx,css,html,svg}`,
+  'console/*.ts',
+  'api/*.ts',
+  'examples/webhooks/*',
+  'package-lock.json',
+];
 
 /**
  * A copy of the page in the state folder, which later builds do not affect; builds it first if a

@@ -24,7 +24,7 @@ const PRODUCT: Record<string, string[]> = {
     'console/routes.ts',
   ],
   // Without the schemas of bodies, of which it needs the types alone.
-  'console/web': ['api', 'console/api.ts', 'console/routes.ts'],
+  'console/web': ['api', 'console/api.ts', 'console/routes.ts', 'examples/webhooks'],
   'console/api.ts': ['api'],
   'console/bodies.ts': ['api'],
   'console/routes.ts': ['console/api.ts', 'console/bodies.ts'],
@@ -37,6 +37,8 @@ const PROGRAMS = Object.keys(PRODUCT);
 const LAYERS: Record<string, string[]> = {
   ...PRODUCT,
   'bundle-program.ts': [],
+  // Programs for others, which the console shows.
+  'examples/webhooks': [],
   'build.ts': ['bundle-program.ts'],
   machine: [],
   cluster: ['machine'],

@@ -12,12 +12,11 @@ import { useAccess } from '../client/session.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Copyable } from '../parts/copyable.tsx';
-
-const VERIFY = `// Node.js, over the raw request body; "t" and "v1" come from X-Service-Signature: t=…,v1=… (any v1 may match)
-const expected = createHmac('sha256', process.env.SIGNING_SECRET).update(t + '.').update(rawBody).digest();
-const isValid = timingSafeEqual(expected, Buffer.from(v1, 'hex')) && Math.abs(Date.now() / 1000 - t) < 300;`;
+import { Receivers } from './receivers.tsx';
+import { describeReading } from './secret-command.ts';
 
 export function SigningSecret() {
+  const namespace = useNamespace();
   return (
     <Paper component="section" withBorder p="md" radius="md" aria-labelledby="signing-secret">
       <Stack gap="sm">
@@ -25,10 +24,13 @@ export function SigningSecret() {
           Signing secret
         </Title>
         <Text size="sm">
-          One secret signs all deliveries in this namespace, except those to endpoints with their own. You
-          can't view it here; a new secret is shown only once.
+          One secret signs all deliveries in this namespace, except those to endpoints with their own. The
+          console shows only a new one, once. With kubectl, those who may read Secrets can see the current
+          one:
         </Text>
-        <Copyable text={VERIFY} label="how to verify a signature" />
+        <Copyable text={describeReading(namespace)} label="how to read the secret" />
+        <Text size="sm">Receivers verify each delivery with it:</Text>
+        <Receivers />
         <Text size="sm">
           OpenAI's SDKs (<code>client.webhooks.unwrap()</code>) and the standardwebhooks libraries verify
           deliveries too.
@@ -136,7 +138,7 @@ export function NewSecret({ rolled, endpoint, onClose }: NewSecretProps) {
           </Text>
         )}
         <Text size="sm">Receivers use it to verify each delivery:</Text>
-        <Copyable text={VERIFY} label="how to verify" />
+        <Receivers />
         <Group justify="flex-end">
           <Button onClick={onClose}>Done</Button>
         </Group>
