@@ -259,9 +259,11 @@ export interface Heartbeat extends WorkCounters {
   inflight: number;
   /** How many of these have been queued within the engine for some seconds; absent: unknown, or changing. */
   waiting?: number;
+  /** How many of these ran within the engine some seconds ago; absent: unknown. */
+  running?: number;
   /** Percent of the engine's KV cache in use; absent: unknown. */
   cacheUse?: number;
-  /** Requests that wait for one of its slots; absent: none. */
+  /** Requests that wait for one of its slots, of an adapter those at its endpoint; absent: none. */
   queued?: number;
   /** Slots; null = unlimited. */
   limit: number | null;

@@ -22,6 +22,8 @@ export class EngineQueue {
   #shares: number[] = [];
   /** Percent in use; null: unknown. */
   #cacheUse: number | null = null;
+  /** At the last reading; null: unknown. */
+  #running: number | null = null;
 
   constructor(options: EngineQueueOptions) {
     this.#options = options;
@@ -31,6 +33,7 @@ export class EngineQueue {
       onError: () => {
         this.#shares = [];
         this.#cacheUse = null;
+        this.#running = null;
       },
       clock: options.clock,
     });
@@ -49,6 +52,13 @@ export class EngineQueue {
     return Math.min(inflight - 1, Math.round(Math.min(...this.#shares) * inflight)) || null;
   }
 
+  /** How many of the requests in flight ran at the last reading; null: not reported, or no two requests are in flight. */
+  get running(): number | null {
+    const inflight = this.#options.inflight();
+    // An engine counts each choice of an answer.
+    return inflight > 1 && this.#running !== null ? Math.min(this.#running, inflight) : null;
+  }
+
   /** Percent of the KV cache in use; null: not reported, or no two requests are in flight. */
   get cacheUse(): number | null {
     return this.#options.inflight() > 1 ? this.#cacheUse : null;
@@ -64,6 +74,7 @@ export class EngineQueue {
     const text = this.#options.inflight() > 1 ? await this.#options.read() : '';
     const share = readWaitingShare(text);
     this.#cacheUse = readCacheUse(text);
+    this.#running = readRunning(text);
     this.#shares = share === null ? [] : [...this.#shares, share].slice(-READINGS);
   }
 }
@@ -87,6 +98,15 @@ export function readWaitingShare(text: string): number | null {
     const [queued, active] = [sumGauge(text, waiting), sumGauge(text, running)];
     if (queued === null || active === null) continue;
     return queued === 0 ? 0 : queued / (queued + active);
+  }
+  return null;
+}
+
+/** How many requests run, from an engine's metrics; null if not reported. */
+export function readRunning(text: string): number | null {
+  for (const { running } of GAUGES) {
+    const count = sumGauge(text, running);
+    if (count !== null) return count;
   }
   return null;
 }

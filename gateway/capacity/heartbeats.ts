@@ -11,7 +11,7 @@ export interface HeartbeatOptions {
   send: (own: Omit<Heartbeat, 'at'>, knownEdition: string) => Promise<PeerUpdate>;
   /** Called with the live peers whenever any of them has changed. */
   onPeers?: (peers: readonly Heartbeat[]) => void;
-  /** Called every second. */
+  /** At most once a second, after the peers were read, with those that have just reported; not while Redis is away. */
   onSecond?: ((own: OwnHeartbeat, peers: readonly Heartbeat[]) => void) | undefined;
   onError: (error: unknown) => void;
   /** After a change of its own, peers are expected to change alike: so long it looks every second. */
@@ -26,6 +26,8 @@ const COALESCE_MS = 50;
 /** A peer that missed so many heartbeats is no longer asked; on a busy machine three are easily missed. */
 const FRESH_MS = 8_000;
 const FRESH_BEATS = 3;
+/** A busy replica beats every second: what is older has changed since. */
+const RECENT_MS = 3_000;
 
 export class Heartbeats {
   readonly #options: HeartbeatOptions;
@@ -37,9 +39,12 @@ export class Heartbeats {
   #sentAt = Number.NEGATIVE_INFINITY;
   /** The last own heartbeat written, as text. */
   #reported = '';
-  /** The last own heartbeat that differed from the one before, as text, and when. */
+  /** The last own state that differed from the one before, as text, and since when. */
   #changed = { text: '', at: Number.NEGATIVE_INFINITY };
   #edition = '';
+  /** Redis' time at which the peers were last read. */
+  #readAt = 0;
+  #isSecondOver = false;
   #isClosed = false;
 
   constructor(options: HeartbeatOptions) {
@@ -75,15 +80,15 @@ export class Heartbeats {
   #watch(): void {
     this.#cancelInterval = this.#clock.after(INTERVAL_MS, () => {
       this.#watch();
-      const own = this.#options.describe();
-      this.#options.onSecond?.(own, this.#peers);
-      if (this.#isDue(own)) this.poke();
+      this.#isSecondOver = true;
+      if (this.#isDue()) this.poke();
     });
   }
 
   /** Every second while busy or changed, else often enough to stay fresh for the peers. */
-  #isDue(own: OwnHeartbeat): boolean {
+  #isDue(): boolean {
     if (this.#clock.now() - this.#changed.at < (this.#options.eagerMs ?? 0)) return true;
+    const own = this.#options.describe();
     const isIdle = own.inflight === 0 && JSON.stringify(own) === this.#reported;
     return !isIdle || this.#clock.now() - this.#sentAt >= IDLE_INTERVAL_MS - INTERVAL_MS / 2;
   }
@@ -95,7 +100,8 @@ export class Heartbeats {
     this.#sentAt = this.#clock.now();
     const own = this.#options.describe();
     const text = JSON.stringify(own);
-    if (text !== this.#changed.text) this.#changed = { text, at: this.#sentAt };
+    const state = describeState(own);
+    if (state !== this.#changed.text) this.#changed = { text: state, at: this.#sentAt };
     const every = own.inflight === 0 ? IDLE_INTERVAL_MS : INTERVAL_MS;
     this.#reported = '';
     this.#sending = this.#options.send({ ...own, every }, this.#edition).then(
@@ -103,6 +109,7 @@ export class Heartbeats {
         this.#reported = text;
         this.#edition = edition;
         if (beats) this.#update(own, beats);
+        this.#endSecond(own);
       },
       (error) => this.#options.onError(error),
     );
@@ -111,8 +118,21 @@ export class Heartbeats {
 
   #update(own: OwnHeartbeat, all: Heartbeat[]): void {
     const now = all.find(({ pod }) => pod === own.pod)?.at ?? 0;
+    this.#readAt = now;
     const isFresh = ({ at, every }: Heartbeat) => at > now - Math.max(FRESH_MS, FRESH_BEATS * every);
     this.#peers = all.filter((beat) => beat.v === 1 && beat.pod !== own.pod && isFresh(beat));
     this.#options.onPeers?.(this.#peers);
   }
+
+  #endSecond(own: OwnHeartbeat): void {
+    if (!this.#isSecondOver) return;
+    this.#isSecondOver = false;
+    this.#options.onSecond?.(
+      own,
+      this.#peers.filter(({ at }) => at > this.#readAt - RECENT_MS),
+    );
+  }
 }
+
+/** Without what changes with requests: peers do not change alike. */
+const describeState = (own: OwnHeartbeat): string => JSON.stringify({ ...own, inflight: 0, queued: 0 });

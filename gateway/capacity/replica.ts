@@ -96,8 +96,12 @@ export function startReplica(options: ReplicaOptions): Replica {
   const isEngineOpen = () => isEngineReady() && sleep.isAwake;
   const queue = readMetrics && new EngineQueue({ read: readMetrics, inflight: () => slots.inflight });
   const describeQueue = () => {
-    const { waiting = null, cacheUse = null } = queue ?? {};
-    return { ...(waiting !== null && { waiting }), ...(cacheUse !== null && { cacheUse }) };
+    const { waiting = null, running = null, cacheUse = null } = queue ?? {};
+    return {
+      ...(waiting !== null && { waiting }),
+      ...(running !== null && { running }),
+      ...(cacheUse !== null && { cacheUse }),
+    };
   };
   // An idle adapter's beats stay the same whatever its base does: many of them must cost Redis little.
   const { boot, activeAt } = slots.busy.read();
@@ -108,7 +112,7 @@ export function startReplica(options: ReplicaOptions): Replica {
       ...self,
       inflight: slots.inflight,
       ...describeQueue(),
-      ...(!adapter && slotQueue.waiting > 0 && { queued: slotQueue.waiting }),
+      ...(countQueued() > 0 && { queued: countQueued() }),
       limit: slots.limit,
       ready: isEngineReady(),
       ...(sleep.isAsleep && { asleep: true }),
@@ -164,6 +168,8 @@ export function startReplica(options: ReplicaOptions): Replica {
     balance,
   });
   const line = adapter?.line ?? new SlotLine();
+  // The line of the base has those of all endpoints, as its slots do.
+  const countQueued = () => (adapter ? slotQueue.waiting : line.size);
   const slotQueue = new SlotQueue({
     capacity,
     takeLocal: () => capacity.takeLocal(),

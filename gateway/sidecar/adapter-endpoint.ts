@@ -12,7 +12,7 @@ import type { EgressSettings } from '../egress/agent.ts';
 import { Activity } from '../http/activity.ts';
 import { createServer } from '../http/server.ts';
 import type { StorageServices } from '../jobs/services.ts';
-import { sampleLoad } from '../telemetry/load-sample.ts';
+import { type LoadReport, sampleLoad } from '../telemetry/load-sample.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { UsageMeter } from '../telemetry/usage.ts';
 import { Pools } from '../upstream/pools.ts';
@@ -73,7 +73,6 @@ export async function startAdapterEndpoint(served: ServedAdapter, base: BasePart
   const { namespace, name, adapter } = config();
   const log = base.telemetry.log.child({ adapter: name });
   const { metrics, tracer } = base.telemetry;
-  const usage = base.meter.of(namespace, name);
   const self = { ...base.self, port: adapter!.port };
   // Prefixes are hashed with it: equal prompts of two adapters share no cached tokens.
   const token = adapterToken(base.peerToken, name);
@@ -97,17 +96,20 @@ export async function startAdapterEndpoint(served: ServedAdapter, base: BasePart
   };
   // Its own requests alone end with it; the base's drain waits for them, too.
   const activity = new Activity();
+  /** Those of peers, which count them as their own. */
+  const ofPeers = new Activity();
   const server = createServer(
     (req, res) => {
       base.activity.track(res);
       activity.track(res);
-      if (replica.peerRoutes(req, res)) return;
+      if (replica.peerRoutes(req, res)) return ofPeers.track(res);
       app.listener(req, res);
     },
     () => config().limits,
   );
   // Nothing is said of a port that is taken.
   await listen(server, self.port, base.host);
+  const usage = base.meter.of(namespace, name);
   const peerPools = new Pools({ onResend: () => metrics.resent.inc({ to: 'replica' }) });
   const replica = startReplica({
     config,
@@ -117,7 +119,7 @@ export async function startAdapterEndpoint(served: ServedAdapter, base: BasePart
       line: base.base.line,
       loadOf: base.base.loadOf,
       isAlike: ({ adapter: loaded }) => loaded === config().servedModelName,
-      describe: () => ({ ...served.describe(), inflight: activity.inflight }),
+      describe: () => ({ ...served.describe(), inflight: activity.inflight - ofPeers.inflight }),
       onPeers: served.notePeers,
     },
     isDraining: () => drain.isDraining,
@@ -128,7 +130,7 @@ export async function startAdapterEndpoint(served: ServedAdapter, base: BasePart
       send: (own, knownEdition) => heartbeat(redis, { namespace, name, heartbeat: own, knownEdition }),
       countAbandoned: () => 0,
       onSecond: (own, peers) => {
-        if (own.inflight > 0) sampleLoad(usage, own, peers);
+        if (own.inflight > 0) sampleLoad(usage, atEngine(own), peers.map(atEngine));
       },
       onError: (error) => {
         if (!isRedisAway(error)) log.warn({ err: error }, 'heartbeat failed');
@@ -176,3 +178,9 @@ export async function startAdapterEndpoint(served: ServedAdapter, base: BasePart
     },
   };
 }
+
+/** Its own count of requests includes those that wait for a slot. */
+const atEngine = (report: LoadReport): LoadReport => ({
+  ...report,
+  inflight: Math.max(0, report.inflight - (report.queued ?? 0)),
+});

@@ -39,7 +39,8 @@ const MAX_START_MS = 60_000;
 const KEPT_MS = 600_000;
 const LIST_TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
-const MAX_WORDS = 500;
+/** As JSON. With them a heartbeat is within the 1 KiB that Redis takes. */
+const MAX_WORDS_BYTES = 560;
 
 interface Failure {
   /** The engine's own, or `ENDED`. */
@@ -251,14 +252,20 @@ export class AdapterLoader {
       });
       return status === 200 ? null : readWords(status, body.toString('utf8'));
     } catch (error) {
-      return (error as Error).message;
+      return shorten((error as Error).message);
     }
   }
 }
 
+function shorten(words: string): string {
+  let short = words.slice(0, MAX_WORDS_BYTES);
+  while (Buffer.byteLength(JSON.stringify(short)) > MAX_WORDS_BYTES) short = short.slice(0, -16);
+  return short;
+}
+
 function readWords(status: number, text: string): string {
   const words = readMessage(text) ?? text;
-  return (words.trim() || `status ${status}`).slice(0, MAX_WORDS);
+  return shorten(words.trim() || `status ${status}`);
 }
 
 function readMessage(text: string): string | undefined {

@@ -4,7 +4,7 @@ import { isCount } from '../../redis/untrusted-values.ts';
 import type { UsageCounter } from '../../redis/usage/usage.ts';
 import type { DeploymentUsage } from './usage.ts';
 
-export type LoadReport = Pick<Heartbeat, 'inflight' | 'waiting' | 'queued' | 'cacheUse'>;
+export type LoadReport = Pick<Heartbeat, 'inflight' | 'waiting' | 'running' | 'queued' | 'cacheUse'>;
 
 /** Every replica with work samples the whole deployment, so that Redis keeps the highest; the cache is that of its own engine. */
 export function sampleLoad(
@@ -19,16 +19,20 @@ export function sampleLoad(
   usage.raise('cacheUsePeak', own.cacheUse);
 }
 
-/** The sums of all replicas. Those that ran are known only if each replica with two requests tells who waits within its engine. */
+/** The sums of all replicas. Those that ran are known only if the engine of each replica with two requests tells. */
 function measureLoad(replicas: readonly LoadReport[]): [UsageCounter, number][] {
-  const inflight = sum(replicas, (replica) => replica.inflight);
-  const waiting = sum(replicas, (replica) => Math.min(readCount(replica.waiting), replica.inflight));
-  const isKnown = (replica: LoadReport) => replica.waiting !== undefined;
+  const isKnown = ({ running }: LoadReport) => running !== undefined;
   const areAllKnown = replicas.every((replica) => replica.inflight <= 1 || isKnown(replica));
+  // A single request runs.
+  const countRunning = ({ running, inflight }: LoadReport) =>
+    running === undefined ? readCount(inflight) : Math.min(readCount(running), readCount(inflight));
   return [
-    ['inflightPeak', inflight],
-    ['runningPeak', replicas.some(isKnown) && areAllKnown ? inflight - waiting : 0],
-    ['engineWaitingPeak', waiting],
+    ['inflightPeak', sum(replicas, ({ inflight }) => readCount(inflight))],
+    ['runningPeak', replicas.some(isKnown) && areAllKnown ? sum(replicas, countRunning) : 0],
+    [
+      'engineWaitingPeak',
+      sum(replicas, ({ waiting, inflight }) => Math.min(readCount(waiting), readCount(inflight))),
+    ],
     ['slotWaitingPeak', sum(replicas, (replica) => readCount(replica.queued))],
   ];
 }

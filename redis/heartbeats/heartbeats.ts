@@ -33,8 +33,13 @@ const MAX_PORT = 65_535;
 function decodeHeartbeat(text: string): Heartbeat | null {
   const beat = decodeReport<Heartbeat>(text);
   if (!beat) return null;
-  const { pod, boot, version, address, port, inflight, limit, ready, draining, every, at } = beat;
-  if (![pod, boot, version].every(isShortText) || typeof address !== 'string' || !isIP(address)) return null;
+  const { pod, boot, version, address, port, inflight, limit, ready, draining, every, at, adapter } = beat;
+  if (
+    ![pod, boot, version, adapter ?? ''].every(isShortText) ||
+    typeof address !== 'string' ||
+    !isIP(address)
+  )
+    return null;
   if (![port, inflight, limit ?? 0, every, at].every(isCount) || port > MAX_PORT) return null;
   return [ready, draining].every((flag) => typeof flag === 'boolean') ? beat : null;
 }

@@ -224,8 +224,8 @@ class StepSums {
       ...others,
       videoSeconds: videoMilliseconds / 1000,
       audioSeconds: audioMilliseconds / 1000,
-      cacheUse: cacheUseSamples > 0 ? Math.round(cacheUseSum / cacheUseSamples) : null,
-      cacheUsePeak: cacheUseSamples > 0 ? cacheUsePeak : null,
+      cacheUse: cacheUseSamples > 0 ? Math.min(100, Math.round(cacheUseSum / cacheUseSamples)) : null,
+      cacheUsePeak: cacheUseSamples > 0 ? Math.min(100, cacheUsePeak) : null,
       p50Ms: whole.quantile(0.5),
       p95Ms: whole.quantile(0.95),
       // A bucket of an earlier version tells too little of the last one in a hundred.

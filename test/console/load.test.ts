@@ -18,7 +18,7 @@ describe('the load of a deployment', () => {
     await chart.locator('.recharts-tooltip-wrapper').getByText('Waiting in the engine').waitFor();
     await plot.click();
     await page.waitForURL(/\/requests\?view=all&deployment=chat&since=.+&until=.+/);
-    await page.getByText('No requests of this deployment at this time').waitFor();
+    await page.getByText('None of the latest requests of this deployment was in progress then').waitFor();
     await page.context().close();
   });
 
@@ -27,10 +27,10 @@ describe('the load of a deployment', () => {
     await openScene(page, SCENE);
     const chart = page.getByRole('region', { name: 'KV cache', exact: true });
     await chart.getByRole('button', { name: 'Show as table: KV cache' }).click();
-    const link = chart.getByRole('link', { name: /^Requests at \d\d:\d\d$/ }).first();
+    const link = chart.getByRole('link', { name: /^Requests at \d\d:\d\d: KV cache$/ }).first();
     const { searchParams } = new URL((await link.getAttribute('href'))!, page.url());
     const [since, until] = ['since', 'until'].map((name) => Date.parse(searchParams.get(name)!));
-    expect(until! - since!).to.equal(70_000);
+    expect(until! - since!).to.equal(75_000);
     await page.context().close();
   });
 });

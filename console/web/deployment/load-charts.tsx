@@ -34,8 +34,15 @@ interface LoadChartsProps {
 export function LoadCharts({ name, usage, range, isLinked }: LoadChartsProps) {
   const namespace = useNamespace();
   const { points, total, stepSeconds: seconds } = usage;
-  const data = points.map((point) => ({ ...point, time: formatStep(new Date(point.at), seconds) }));
-  const linkTo = isLinked ? ({ at }: Row) => locateRequests(namespace, name, { at, seconds }) : undefined;
+  const now = Date.now();
+  const data = points.map((point) => ({
+    ...point,
+    runningPeak: point.runningPeak === 0 && point.inflightPeak > 0 ? null : point.runningPeak,
+    time: formatStep(new Date(point.at), seconds),
+  }));
+  const linkTo = isLinked
+    ? ({ at }: Row) => locateRequests(namespace, name, { at, seconds }, now)
+    : undefined;
   return (
     <SimpleGrid cols={{ base: 1, lg: 2 }}>
       <LinePanel

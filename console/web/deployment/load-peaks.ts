@@ -26,8 +26,10 @@ export function describePeaks(total: Peaks): string {
   return peaks.map(({ name, label }) => `${formatCount(total[name])} ${label.toLowerCase()}`).join(', ');
 }
 
-/** A gateway writes at this interval, and what it saw counts for the time at which it writes. */
-const WRITE_INTERVAL_MS = 10_000;
+/** A gateway writes 10 s after the end of the last write, and what it saw counts for the time at which it begins to. */
+const WRITE_INTERVAL_MS = 15_000;
+/** For so long requests are listed. */
+const KEPT_MS = 86_400_000;
 
 interface Step {
   /** ISO; its start. */
@@ -35,9 +37,15 @@ interface Step {
   seconds: number;
 }
 
-/** The page of the requests that were in progress within a step. */
-export function locateRequests(namespace: string, deployment: string, { at, seconds }: Step): string {
+/** The page of the requests that were in progress within a step; undefined: they are no longer kept. */
+export function locateRequests(
+  namespace: string,
+  deployment: string,
+  { at, seconds }: Step,
+  now: number,
+): string | undefined {
   const start = Date.parse(at);
+  if (start + seconds * 1_000 <= now - KEPT_MS) return undefined;
   const query = {
     ...{ view: 'all', deployment },
     since: new Date(start - WRITE_INTERVAL_MS).toISOString(),

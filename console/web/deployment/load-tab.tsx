@@ -2,7 +2,7 @@
 import { SegmentedControl, Stack, Text } from '@mantine/core';
 import { keepPreviousData } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
-import { USAGE_RANGES } from '../../api.ts';
+import { type DeploymentView, USAGE_RANGES } from '../../api.ts';
 import { routes } from '../../routes.ts';
 import { useRead } from '../client/namespace.ts';
 import { useAccess } from '../client/session.ts';
@@ -13,9 +13,11 @@ import { EmptyState, PageLoader } from '../parts/page-states.tsx';
 // Charts are most of this tab's code.
 const LoadCharts = lazy(async () => ({ default: (await import('./load-charts.tsx')).LoadCharts }));
 
-export function LoadTab({ name }: { name: string }) {
+export function LoadTab({ name, kind }: Pick<DeploymentView, 'name' | 'kind'>) {
   const { search, change } = useFilters();
   const { readRequests = false } = useAccess();
+  // Videos have a list of their own.
+  const isLinked = readRequests && kind !== 'Video';
   const range = USAGE_RANGES.find((known) => known === search.get('range')) ?? USAGE_RANGES[0];
   const query = useRead(
     routes.readUsage,
@@ -35,14 +37,15 @@ export function LoadTab({ name }: { name: string }) {
         {(usage) =>
           usage.total.inflightPeak === 0 ? (
             <EmptyState title={`No requests seen in the last ${range}`}>
-              While there are requests, replicas look every second how many run and wait.
+              While there are requests, replicas look every second how many run and wait. Shorter ones may be
+              missed.
             </EmptyState>
           ) : (
             <>
               <Suspense fallback={<PageLoader />}>
-                <LoadCharts name={name} usage={usage} range={range} isLinked={readRequests} />
+                <LoadCharts name={name} usage={usage} range={range} isLinked={isLinked} />
               </Suspense>
-              {readRequests && (
+              {isLinked && (
                 <Text size="sm" c="dimmed">
                   Click a time in a chart, or choose it in a table, to see its requests.
                 </Text>

@@ -119,7 +119,7 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
         </Tabs.Panel>
         {readUsage && (
           <Tabs.Panel value="load" pt="md">
-            <LoadTab name={name} />
+            <LoadTab name={name} kind={deployment.kind} />
           </Tabs.Panel>
         )}
         {isScaled && (

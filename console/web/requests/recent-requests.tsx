@@ -49,14 +49,18 @@ export function RecentRequests({ deployment, times }: RecentRequestsProps) {
     { refetchInterval: INTERVAL_MS },
   );
   const where = deployment ? ' of this deployment' : '';
-  const when = Object.values(times).some((time) => time !== '') ? ' at this time' : ' yet';
+  const isTimed = Object.values(times).some((time) => time !== '');
+  const title = isTimed
+    ? `None of the latest requests${where} was in progress then`
+    : `No requests${where} yet`;
   return (
     <Loaded query={query}>
       {(requests) =>
         requests.length === 0 ? (
-          <EmptyState title={`No requests${where}${when}`}>
+          <EmptyState title={title}>
             Requests appear some seconds after they have ended. Of each deployment, the latest 300 of the last
-            day are kept.
+            day are kept, which may be those of some seconds. Images and videos in the background have a list
+            of their own.
           </EmptyState>
         ) : (
           <RecentTable requests={requests} />

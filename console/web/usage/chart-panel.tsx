@@ -34,7 +34,7 @@ interface ChartPanelProps {
   data: Row[];
   format?: (value: number) => string;
   /** Where the requests of a row's time are. */
-  linkTo?: ((row: Row) => string) | undefined;
+  linkTo?: ((row: Row) => string | undefined) | undefined;
   /** The chart itself, hidden from screen readers and not focusable. */
   children: ReactNode;
 }
@@ -84,18 +84,7 @@ export function ChartPanel({
                 {rows.map((row) => (
                   <Table.Tr key={row.at}>
                     <Table.Td style={{ whiteSpace: 'nowrap' }}>
-                      {linkTo ? (
-                        <Anchor
-                          component={Link}
-                          to={linkTo(row)}
-                          inherit
-                          aria-label={`Requests at ${row.time}`}
-                        >
-                          {row.time}
-                        </Anchor>
-                      ) : (
-                        row.time
-                      )}
+                      <TimeOf row={row} to={linkTo?.(row)} title={title} />
                     </Table.Td>
                     {series.map(({ name }) => (
                       <Table.Td key={name}>{row[name] === null ? '–' : format(Number(row[name]))}</Table.Td>
@@ -126,5 +115,14 @@ function Legend({ series }: { series: Series[] }) {
         </Group>
       ))}
     </Group>
+  );
+}
+
+function TimeOf({ row, to, title }: { row: Row; to: string | undefined; title: string }) {
+  if (!to) return row.time;
+  return (
+    <Anchor component={Link} to={to} inherit aria-label={`Requests at ${row.time}: ${title}`}>
+      {row.time}
+    </Anchor>
   );
 }

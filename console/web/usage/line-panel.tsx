@@ -12,16 +12,18 @@ interface LinePanelProps {
   series: Series[];
   data: Row[];
   format: (value: number) => string;
-  linkTo?: ((row: Row) => string) | undefined;
+  linkTo?: ((row: Row) => string | undefined) | undefined;
   yAxisProps?: LineChartProps['yAxisProps'];
 }
 
 export function LinePanel({ title, summary, series, data, format, linkTo, yAxisProps }: LinePanelProps) {
   const navigate = useNavigate();
-  const measured = data.filter((row) => series.some(({ name }) => row[name] !== null)).length;
+  const measured = data.filter((row) => series.every(({ name }) => row[name] !== null)).length;
   const follow = (index: number | string | null | undefined) => {
     const row = index === null || index === undefined ? undefined : data[Number(index)];
-    if (row && linkTo) void navigate(linkTo(row));
+    const to = row && series.some(({ name }) => row[name]) ? linkTo?.(row) : undefined;
+    // Where there is no pointer, a tap shows the figures, and the table leads on.
+    if (to && matchMedia('(hover: hover)').matches) void navigate(to);
   };
   return (
     <ChartPanel title={title} series={series} data={data} format={format} summary={summary} linkTo={linkTo}>

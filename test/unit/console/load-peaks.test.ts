@@ -12,13 +12,16 @@ describe('the peaks of a load', () => {
 
   it('lead to the requests of their step, and of the seconds before it in which they may have been seen', () => {
     const step = { at: '2026-03-01T12:00:00.000Z', seconds: 60 };
-    const { pathname, searchParams } = new URL(locateRequests('team', 'chat', step), 'http://console');
+    const now = Date.parse('2026-03-01T13:00:00Z');
+    const path = locateRequests('team', 'chat', step, now)!;
+    const { pathname, searchParams } = new URL(path, 'http://console');
     expect(pathname).to.equal('/team/requests');
     expect(Object.fromEntries(searchParams)).to.deep.equal({
       view: 'all',
       deployment: 'chat',
-      since: '2026-03-01T11:59:50.000Z',
+      since: '2026-03-01T11:59:45.000Z',
       until: '2026-03-01T12:01:00.000Z',
     });
+    expect(locateRequests('team', 'chat', step, now + 86_400_000), 'no longer kept').to.equal(undefined);
   });
 });

@@ -1,5 +1,10 @@
 import { expect } from 'chai';
-import { EngineQueue, readCacheUse, readWaitingShare } from '../../../../gateway/capacity/engine-queue.ts';
+import {
+  EngineQueue,
+  readCacheUse,
+  readRunning,
+  readWaitingShare,
+} from '../../../../gateway/capacity/engine-queue.ts';
 import { FakeClock } from '../../../support/fake-clock.ts';
 
 const describeQueue = (waiting: number, running: number) =>
@@ -43,6 +48,20 @@ describe('the queue within an engine', () => {
     metrics = new Error('gone');
     await clock.advance(3_000);
     expect(queue.cacheUse).to.equal(null);
+  });
+
+  it('has how many ran at the last reading, of those in flight', async () => {
+    await clock.advance(3_000);
+    expect(queue.running).to.equal(4);
+    inflight = 3;
+    expect(queue.running).to.equal(3);
+    inflight = 1;
+    expect(queue.running).to.equal(null);
+    inflight = 12;
+    metrics = new Error('gone');
+    await clock.advance(3_000);
+    expect(queue.running).to.equal(null);
+    expect(readRunning('te_queue_size 4\n')).to.equal(null);
   });
 
   it('is not known of numbers that count nothing', async () => {

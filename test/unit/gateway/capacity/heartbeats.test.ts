@@ -56,17 +56,42 @@ describe('heartbeats', () => {
     expect(said).to.deep.equal([1_000, 1_000, 1_000]);
   });
 
-  it('are looked at every second with those of the peers, whether one is sent or not', async () => {
+  it('are looked at once a second while busy, with those that peers have just sent, and not while Redis is away', async () => {
     const seen: string[][] = [];
+    const peers = [beat({ pod: 'peer' }), beat({ pod: 'quiet', every: 8_000, at: 96_000 })];
+    let isAway = false;
     heartbeats = new Heartbeats({
-      describe: () => beat(own),
-      send: async () => ({ edition: '1', beats: [beat({}), beat({ pod: 'peer' })] }),
-      onSecond: (mine, peers) => seen.push([mine.pod, ...peers.map(({ pod }) => pod)]),
+      describe: () => beat({ inflight: 1 }),
+      send: async () => {
+        if (isAway) throw new Error('away');
+        return { edition: '1', beats: [beat({}), ...peers] };
+      },
+      onSecond: (mine, recent) => seen.push([mine.pod, ...recent.map(({ pod }) => pod)]),
       onError: () => {},
       clock,
     });
-    await clock.advance(3_000);
+    await clock.advance(3_100);
     expect(seen).to.deep.equal(Array(3).fill(['own', 'peer']));
+    isAway = true;
+    await clock.advance(5_000);
+    expect(seen).to.have.length(3);
+    expect(heartbeats.peers).to.have.length(2);
+  });
+
+  it('are not eager for the sake of requests, which peers do not get alike', async () => {
+    const sent: number[] = [];
+    const send = async (mine: Omit<Heartbeat, 'at'>) => {
+      sent.push(mine.inflight);
+      return [];
+    };
+    start(send, undefined, 10_000);
+    await clock.advance(20_000);
+    sent.length = 0;
+    own = { inflight: 1 };
+    await clock.advance(1_000);
+    own = {};
+    await clock.advance(8_000);
+    expect(sent.length, 'while idle again').to.be.at.most(3);
   });
 
   it('are said seldom while nothing happens, and within a second once something does', async () => {

@@ -13,8 +13,8 @@ describe('samples of the load', () => {
   it('are of all replicas together, and the highest is kept', () => {
     const quiet: LoadReport = { inflight: 1, waiting: 0 };
     const busy: [LoadReport, LoadReport] = [
-      { inflight: 8, waiting: 3, queued: 2 },
-      { inflight: 4, waiting: 0, queued: 1 },
+      { inflight: 8, waiting: 3, running: 5, queued: 2 },
+      { inflight: 4, waiting: 0, running: 4, queued: 1 },
     ];
     expect(sample([quiet], busy, [quiet])).to.deep.equal({
       inflightPeak: 12,
@@ -24,9 +24,9 @@ describe('samples of the load', () => {
     });
   });
 
-  it('say how many ran only where each replica with two requests knows who waits in its engine', () => {
-    const telling: LoadReport = { inflight: 8, waiting: 3 };
-    expect(sample([telling, { inflight: 1 }])).to.include({ runningPeak: 6, engineWaitingPeak: 3 });
+  it('say how many ran only where the engine of each replica with two requests tells', () => {
+    const telling: LoadReport = { inflight: 8, waiting: 3, running: 4 };
+    expect(sample([telling, { inflight: 1 }])).to.include({ runningPeak: 5, engineWaitingPeak: 3 });
     expect(sample([telling, { inflight: 2 }])).to.deep.equal({ inflightPeak: 10, engineWaitingPeak: 3 });
     expect(sample([{ inflight: 1 }])).to.deep.equal({ inflightPeak: 1 });
   });
@@ -42,9 +42,9 @@ describe('samples of the load', () => {
   });
 
   it('leave out what no gateway reports', () => {
-    const odd = { inflight: 2, waiting: 9, queued: -1 };
-    const odder = { inflight: 1, waiting: 'x', queued: 1.5 } as unknown as LoadReport;
-    expect(sample([odd, odder])).to.deep.equal({ inflightPeak: 3, runningPeak: 1, engineWaitingPeak: 2 });
+    const odd = { inflight: 2, waiting: 9, running: 9, queued: -1 };
+    const odder = { inflight: 1, waiting: 'x', running: null, queued: 1.5 } as unknown as LoadReport;
+    expect(sample([odd, odder])).to.deep.equal({ inflightPeak: 3, runningPeak: 2, engineWaitingPeak: 2 });
   });
 
   it('stay countable however much peers report', () => {
