@@ -94,7 +94,10 @@ describe('the start of make run', () => {
     writeFileSync(join(folder, 'one.yaml'), JSON.stringify(describeModel('one', { preset: 'simulator' })));
     const stack = await startLocalStack({ MODELS: folder });
     try {
-      expect(stack.output()).to.match(/ModelDeployment default\/broken is not ready: .*SIMULATOR_TTFT_MS/s);
+      // Its output may come later than the file of its endpoints.
+      const isSaid = () =>
+        /ModelDeployment default\/broken is not ready: .*SIMULATOR_TTFT_MS/s.test(stack.output());
+      await pollUntil(isSaid, 'the words of the engine');
       const { baseURL, apiKey } = stack.endpoints.deployments.find(({ name }) => name === 'one')!;
       const headers = { authorization: `Bearer ${apiKey}` };
       expect((await fetch(`${baseURL}/models`, { headers })).status).to.equal(200);

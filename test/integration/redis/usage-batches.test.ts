@@ -152,10 +152,11 @@ describe('usage that a gateway writes', () => {
     });
     const meter = openMeter(redis);
     const usage = meter.of(namespace, deployment);
-    usage.countRequest(200, 75);
+    // Without latencies, which are a batch of their own.
+    usage.countRequest(400, 75);
     await meter.flush();
     isRefusing = false;
-    usage.countRequest(200, 75);
+    usage.countRequest(400, 75);
     await meter.flush();
     await meter.close();
     expect(await readTotal()).to.include({ requests: 1 });
