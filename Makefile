@@ -78,15 +78,17 @@ cli: $(INSTALLED) ## Pack the command berth as dist-cli/berth.tgz, for npm insta
 
 ##@ Test
 
-STAGES := lint types verify unit integration conformance console bench integration-cluster chart kind e2e
+STAGES := lint types verify unit integration launch conformance console bench integration-cluster chart kind e2e
 
-.PHONY: test test-cluster test-all $(addprefix test-,$(STAGES))
-test: $(INSTALLED) ## Run all tests that need neither Go nor a cluster: lint types verify unit integration conformance console bench (25 min on two cores)
+.PHONY: test test-clients test-cluster test-all $(addprefix test-,$(STAGES))
+test: $(INSTALLED) ## Test Berth's own behavior: lint types verify unit integration (11 min on two cores)
 	@node tools/stages.ts test
-test-cluster: $(INSTALLED) ## Run the others: integration-cluster chart kind e2e, with a real API server, Helm, S3 servers and a cluster (Go, Docker)
+test-clients: $(INSTALLED) ## Test what people use: launch (make run) conformance (SDKs, agents) console (Chromium) bench (18 min)
+	@node tools/stages.ts test-clients
+test-cluster: $(INSTALLED) ## Test on Kubernetes: integration-cluster chart kind e2e, with a real API server, Helm, S3 servers and a cluster (Go, Docker)
 	@node tools/stages.ts test-cluster
-test-all: $(INSTALLED) ## Run both
-	@node tools/stages.ts test test-cluster
+test-all: $(INSTALLED) ## Run all three
+	@node tools/stages.ts test test-clients test-cluster
 $(addprefix test-,$(STAGES)): test-%: $(INSTALLED)
 	@node tools/stages.ts $*
 
@@ -96,7 +98,7 @@ test-engines: $(INSTALLED) ## Test against real engines with tiny models on this
 
 .PHONY: test-scaling
 test-scaling: $(INSTALLED) ## Run the tests of scaling for long: engines that take 30 s to start, twenty starts, twenty tides of 200 streams (40 min)
-	@STARTUP_SECONDS=30 STARTS=20 TIDES=20 STREAMS=200 REPLICAS=5 mocha --exit test/integration/launch/scaling.test.ts
+	@STARTUP_SECONDS=30 STARTS=20 TIDES=20 STREAMS=200 REPLICAS=5 mocha --exit test/launch/scaling.test.ts
 
 .PHONY: test-scaling-cluster
 test-scaling-cluster: $(INSTALLED) ## Run the long tests of scaling on kind, with all cores busy for the tides (55 min; STARTS=20 SLEEPERS=2 TIDES=20 STREAMS=200 CPU_LOAD=100 FILES=…)

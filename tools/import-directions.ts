@@ -1,6 +1,6 @@
 /**
  * Checks what imports what (docs/architecture.md): imports point one way between the layers, neither the folders
- * of a layer nor files form a cycle, and tests of `make test` reach nothing that builds programs with Go (decision 0360). Types count as
+ * of a layer nor files form a cycle, and tests outside `make test-cluster` reach nothing that builds programs with Go (decision 0360). Types count as
  * well: to read one file, one needs the others that it names.
  */
 import { globSync, readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * `stages.ts TARGET|STAGE…`: runs the stages of `make test`, `make test-cluster` or both in order, each with its time. It
+ * `stages.ts TARGET|STAGE…`: runs the stages of `make test` and of the other targets in order, each with its time. It
  * ends with what was not run, and with `N passed, N failed`.
  * On machines with more than two cores, the cluster's tests (BESIDE, e2e) go on beside the others. On two cores, a
  * cluster beside other stages has too little time for its pods, and requests time out. BESIDE= runs all in a row.
@@ -69,7 +69,8 @@ const STAGES: Record<string, () => TestStage> = {
   types: () => checkEarly('sh', '-c', 'tsc --noEmit && tsc --noEmit -p console/web'),
   verify: () => checkEarly('node', 'tools/generate/main.ts', '--verify'),
   unit: () => ({ ...parallel('unit', 10_000, BUSY_JOBS), isEarly: true }),
-  integration: () => ({ ...parallel('integration', 120_000, WAITING_JOBS), needsPage: true }),
+  integration: () => parallel('integration', 120_000, WAITING_JOBS),
+  launch: () => ({ ...parallel('launch', 120_000, WAITING_JOBS), needsPage: true }),
   // Most files of a process share one `make run`; the coding agents, which mostly wait, take as long as all others.
   conformance: () => ({ ...mocha('conformance', 120_000), shards: JOBS, needsPage: true }),
   // All files of a process share one `make run` and one Chromium.
@@ -106,9 +107,15 @@ interface Target {
 
 const TARGETS: Record<string, Target> = {
   test: {
-    stages: ['lint', 'types', 'verify', 'unit', 'integration', 'conformance', 'console', 'bench'],
-    what: 'all that needs neither Go nor a cluster',
-    minutes: 25,
+    stages: ['lint', 'types', 'verify', 'unit', 'integration'],
+    what: "Berth's own behavior, with a real Valkey",
+    minutes: 11,
+    first: 'a minute more for packages of Debian and npm',
+  },
+  'test-clients': {
+    stages: ['launch', 'conformance', 'console', 'bench'],
+    what: 'make run, SDKs, agents, the console in Chromium, speed',
+    minutes: 18,
     first: 'a few more for packages of Debian, npm and PyPI',
   },
   'test-cluster': {
@@ -118,7 +125,7 @@ const TARGETS: Record<string, Target> = {
     first: 'half an hour more for programs that Go builds',
   },
 };
-/** No part of either. */
+/** No part of any. */
 const FURTHER = [
   'real engines: make test-engines',
   'long tests of scaling: make test-scaling, make test-scaling-cluster',

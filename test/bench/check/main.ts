@@ -1,7 +1,7 @@
 /**
  * `make bench-check`: whether the gateway has become slower than in `test/bench/baseline.json`; RECORD=1 writes that file, TRACING=1
  * compares the gateway with traces to the one without instead.
- * `--wide`, for `make test`: with bands that hold on busy machines and on others than the recorded one.
+ * `--wide`, for `make test-clients`: with bands that hold on busy machines and on others than the recorded one.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';

@@ -5,10 +5,10 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { readEndpoints } from '../../../launch/endpoints-file.ts';
-import { pickPort } from '../../support/child-program.ts';
-import { startLocalStack } from '../../support/local-stack.ts';
-import { pollUntil } from '../../support/poll.ts';
+import { readEndpoints } from '../../launch/endpoints-file.ts';
+import { pickPort } from '../support/child-program.ts';
+import { startLocalStack } from '../support/local-stack.ts';
+import { pollUntil } from '../support/poll.ts';
 
 /** Every process of a state folder, the launcher among them. */
 const listProcesses = (folder: string): string[] =>

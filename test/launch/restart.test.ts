@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { hashApiKey } from '../../../api/identity.ts';
-import { createLocalKey } from '../../support/local-key.ts';
-import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
+import { hashApiKey } from '../../api/identity.ts';
+import { createLocalKey } from '../support/local-key.ts';
+import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
 
 const OWN = '/apis/berth.dev/v1alpha1/namespaces/default';
 const KEY = 'sk-berth-of-make-key';

@@ -12,13 +12,13 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { API_VERSION } from '../../../api/kubernetes-types.ts';
-import { VERSION } from '../../../api/names.ts';
-import { COMMAND_NAMES } from '../../../cli/framework/commands.ts';
-import { packCLI } from '../../../pack-cli.ts';
-import { isSigned, type Receiver, startReceiver } from '../../console/support/receiver.ts';
-import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
-import { pollUntil } from '../../support/poll.ts';
+import { API_VERSION } from '../../api/kubernetes-types.ts';
+import { VERSION } from '../../api/names.ts';
+import { COMMAND_NAMES } from '../../cli/framework/commands.ts';
+import { packCLI } from '../../pack-cli.ts';
+import { isSigned, type Receiver, startReceiver } from '../console/support/receiver.ts';
+import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { pollUntil } from '../support/poll.ts';
 
 const READY = 'Receives the webhooks of default';
 

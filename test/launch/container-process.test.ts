@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { ContainerProcesses } from '../../../launch/local-node/container-process.ts';
-import { pollUntil } from '../../support/poll.ts';
+import { ContainerProcesses } from '../../launch/local-node/container-process.ts';
+import { pollUntil } from '../support/poll.ts';
 
 describe('a container of make run', () => {
   let folder: string;

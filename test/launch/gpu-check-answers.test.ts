@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { expect } from 'chai';
-import { type CheckRun, runCheck } from '../../support/gpu-check-run.ts';
+import { type CheckRun, runCheck } from '../support/gpu-check-run.ts';
 
 interface Body {
   stream?: boolean;

@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { hashApiKey } from '../../../api/identity.ts';
-import { CSRF_HEADER, type KeyView } from '../../../console/api.ts';
-import { ensurePage } from '../../../launch/local-console.ts';
-import { createLocalKey } from '../../support/local-key.ts';
-import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
+import { hashApiKey } from '../../api/identity.ts';
+import { CSRF_HEADER, type KeyView } from '../../console/api.ts';
+import { ensurePage } from '../../launch/local-console.ts';
+import { createLocalKey } from '../support/local-key.ts';
+import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
 
 describe('the console of make run', () => {
   it('has a page of its own, which a later build does not take away', async () => {

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { type CheckRun, createCheckKey, runCheck, writeSimulated } from '../../support/gpu-check-run.ts';
-import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
-import { runSideBySide } from '../../support/side-by-side.ts';
+import { type CheckRun, createCheckKey, runCheck, writeSimulated } from '../support/gpu-check-run.ts';
+import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { runSideBySide } from '../support/side-by-side.ts';
 
 /** The simulator stands for an engine: what is shown here is what the tool says of it, not how fast it is. */
 describe('the check of a GPU', function () {

@@ -6,15 +6,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { createKubeClient, type KubeClient } from '../../../kube/client.ts';
-import { loadKubeConfig } from '../../../kube/connection.ts';
-import type { EndpointEntry } from '../../../launch/endpoints-file.ts';
-import { callChat, streamChat } from '../../support/chat.ts';
-import { fetchByHost } from '../../support/host-fetch.ts';
-import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
-import { type PodWatch, watchPods } from '../../support/pod-watch.ts';
-import { pollUntil } from '../../support/poll.ts';
-import { runSideBySide } from '../../support/side-by-side.ts';
+import { createKubeClient, type KubeClient } from '../../kube/client.ts';
+import { loadKubeConfig } from '../../kube/connection.ts';
+import type { EndpointEntry } from '../../launch/endpoints-file.ts';
+import { callChat, streamChat } from '../support/chat.ts';
+import { fetchByHost } from '../support/host-fetch.ts';
+import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { type PodWatch, watchPods } from '../support/pod-watch.ts';
+import { pollUntil } from '../support/poll.ts';
+import { runSideBySide } from '../support/side-by-side.ts';
 
 const STARTUP_SECONDS = Number(process.env.STARTUP_SECONDS ?? 3);
 /** Long enough to be evaluated in seconds. */

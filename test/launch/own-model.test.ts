@@ -3,12 +3,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { expect } from 'chai';
-import { formatTinyModel } from '../../../cluster/tiny-gguf.ts';
-import { ensureValkey } from '../../../machine/valkey.ts';
-import { writeFakeEngine } from '../../support/fake-engine.ts';
-import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
-import { startModelHub } from '../../support/model-hub.ts';
-import { pollUntil } from '../../support/poll.ts';
+import { formatTinyModel } from '../../cluster/tiny-gguf.ts';
+import { ensureValkey } from '../../machine/valkey.ts';
+import { writeFakeEngine } from '../support/fake-engine.ts';
+import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { startModelHub } from '../support/model-hub.ts';
+import { pollUntil } from '../support/poll.ts';
 
 const MODEL = formatTinyModel();
 

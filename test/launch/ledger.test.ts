@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { readSpentMicros } from '../../../redis/admission/admission-calls.ts';
-import type { RedisConnection } from '../../../redis/client.ts';
-import { makeSamples, wrapWAV } from '../../../simulator/sounds.ts';
-import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
-import { pollUntil } from '../../support/poll.ts';
-import { connectTo } from '../../support/redis-client.ts';
+import { readSpentMicros } from '../../redis/admission/admission-calls.ts';
+import type { RedisConnection } from '../../redis/client.ts';
+import { makeSamples, wrapWAV } from '../../simulator/sounds.ts';
+import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { pollUntil } from '../support/poll.ts';
+import { connectTo } from '../support/redis-client.ts';
 
 const NAMESPACE = 'default';
 const MICROS = 1_000_000;

@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { fetchHubModel, type HubOptions } from '../../../launch/own-model/hub-model.ts';
-import { type ModelHub, startModelHub } from '../../support/model-hub.ts';
+import { fetchHubModel, type HubOptions } from '../../launch/own-model/hub-model.ts';
+import { type ModelHub, startModelHub } from '../support/model-hub.ts';
 
 const REPOSITORY = 'org/tiny-GGUF';
 const BYTES = 300_000;

@@ -9,10 +9,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { expect } from 'chai';
-import { generateSigningSecret } from '../../../api/identity.ts';
-import { type EndpointEntry, readEndpoints } from '../../../launch/endpoints-file.ts';
-import { type LocalStack, startLocalStack } from '../../support/local-stack.ts';
-import { pollUntil } from '../../support/poll.ts';
+import { generateSigningSecret } from '../../api/identity.ts';
+import { type EndpointEntry, readEndpoints } from '../../launch/endpoints-file.ts';
+import { type LocalStack, startLocalStack } from '../support/local-stack.ts';
+import { pollUntil } from '../support/poll.ts';
 
 interface Delivery {
   path: string;
