@@ -23,6 +23,8 @@ export interface InspectedDeployment extends WantedGPUs {
   quotaReason?: string | undefined;
   /** Other deployments' pods that drain for others. */
   draining?: readonly V1Pod[];
+  /** Unix milliseconds. */
+  now: number;
 }
 
 /** Kueue holds the pods back. */
@@ -53,7 +55,7 @@ function describeGates(pod: V1Pod, quotaReason: string | undefined): Finding {
 
 export function findUnschedulable(
   pod: V1Pod,
-  { quotaReason, draining = [], ...wanted }: InspectedDeployment,
+  { quotaReason, draining = [], now, ...wanted }: InspectedDeployment,
 ): Unschedulable | undefined {
   if (pod.spec?.nodeName !== undefined) return undefined;
   if (isGated(pod)) return { gpus: false, ...describeGates(pod, quotaReason) };
@@ -62,6 +64,8 @@ export function findUnschedulable(
   const refusal = describeRefusal(scheduled.message ?? 'no node fits the pod', wanted);
   const { gpus, message } = refusal;
   const reason = gpus ? INSUFFICIENT_GPUS : (scheduled.reason ?? 'Unschedulable');
-  const awaited = listAwaited(pod, draining).map(({ metadata }) => toMillis(metadata?.deletionTimestamp));
+  const awaited = listAwaited(pod, draining, now).map(({ metadata }) =>
+    toMillis(metadata?.deletionTimestamp),
+  );
   return { gpus, reason: refusal.reason ?? reason, message, awaited };
 }
