@@ -11,8 +11,8 @@ import { BY_MODEL, listDraining } from '../framework/cluster-view.ts';
 import { deploymentTarget } from '../publish/desired-state.ts';
 import { findCondition, NOT_LOOKED_UP, type Verdict } from '../status/condition-list.ts';
 import { deriveStatus } from '../status/model-deployment.ts';
-import { findObstacle } from '../status/obstacle.ts';
-import { isQueued } from '../status/placement.ts';
+import { countBriefMs, findObstacle } from '../status/obstacle.ts';
+import { isQueued, WAITING_FOR_QUOTA } from '../status/placement.ts';
 import type { Problem } from '../status/problem.ts';
 import { describeTransitions } from '../status/transitions.ts';
 import type { ModelContext } from './context.ts';
@@ -78,12 +78,15 @@ export class StatusReport {
       now: now(),
     });
     await this.write(live, model.status, status, signal);
-    if (models.noteObstacle(key, findObstacle(status))) publisher.mark(deploymentTarget(model.metadata));
+    const found = findObstacle(status);
+    const briefMs = found === WAITING_FOR_QUOTA ? countBriefMs(pods, now()) : 0;
+    if (models.noteObstacle(key, briefMs > 0 ? undefined : found))
+      publisher.mark(deploymentTarget(model.metadata));
     const isPublished = unpublished.reason === undefined;
     const fitRecheckMs = isFitOpen ? FRONT_RETRY_MS : undefined;
     // Neither Workloads nor other deployments' pods make it be reconciled.
     const isWaiting = findCondition(status.conditions, 'GPUsAvailable')?.reason === 'WaitingForDrain';
-    const recheckMs = queued || isWaiting ? WAIT_RECHECK_MS : undefined;
+    const recheckMs = queued || isWaiting ? Math.min(WAIT_RECHECK_MS, briefMs || WAIT_RECHECK_MS) : undefined;
     return { ...earliest(unpublished.recheckAfterMs, fitRecheckMs, recheckMs), isPublished };
   }
 
