@@ -13,11 +13,11 @@ import { NotOwnedError } from '../../kube/apply.ts';
 import { controllerOf, type KubeObject, objectKey, type Wire } from '../../kube/object.ts';
 import { RESOURCES, type Resource } from '../../kube/resource.ts';
 import type { BuiltChildren } from '../resources/children.ts';
-import { writeScale } from '../scaling/scale-subresource.ts';
+import { isFrozenByKueue, writeScale } from '../scaling/scale-subresource.ts';
 import type { Problem } from '../status/problem.ts';
 import type { ModelContext } from './context.ts';
 import { FrontRoutes, mayHaveHTTPRoute } from './front-route.ts';
-import { findWatchedDeployment } from './live-deployment.ts';
+import { findLiveDeployment } from './live-deployment.ts';
 
 /** Each former spec left one, and they are removed each time. */
 const MAX_TEMPLATES = 20;
@@ -25,7 +25,7 @@ const MAX_TEMPLATES = 20;
 interface ChildrenWork {
   live: KubeObject;
   built: Pick<BuiltChildren, 'objects' | 'frontRoute'>;
-  /** Called once what the pods need exists, such as the Service, and before they are changed. */
+  /** Called once what the pods need exists, such as the Service, and before they are changed; what it throws keeps them as they are. */
   beforePods: () => Promise<void>;
   signal: AbortSignal;
 }
@@ -71,27 +71,28 @@ export class Children {
     } catch (error) {
       const problem = describeRefusal(error, live);
       if (!problem) throw error;
-      const isFrozen = isForbidden(error) && isAbout(error, RESOURCES.Deployment);
-      const deployment = isFrozen ? await this.#scale(live, built, signal) : undefined;
-      return { problems: [problem], httpRoute: undefined, deployment };
+      const refused = { problems: [problem], httpRoute: undefined, deployment: undefined };
+      if (!isFrozenByKueue(error) || !isAbout(error, RESOURCES.Deployment)) return refused;
+      try {
+        return { ...refused, deployment: await this.#scale(live, built, signal) };
+      } catch (failure) {
+        problem.message += `; its replicas could not be written either: ${(failure as Error).message}`;
+        return refused;
+      }
     }
   }
 
-  /** Pausing and scaling may be allowed although changes of the Deployment are not, as by Kueue (docs/kueue.md). */
+  /** Pauses and scales a Deployment that Kueue has frozen. */
   async #scale(live: KubeObject, { objects }: ChildrenWork['built'], signal: AbortSignal) {
-    const { client, view, log } = this.#context;
+    const { client } = this.#context;
     const { replicas } =
       (objects.find(({ kind }) => kind === 'Deployment') as Wire<V1Deployment> | undefined)?.spec ?? {};
-    const current = findWatchedDeployment({ view }, objectKey(live));
-    if (replicas === undefined || !current || current.spec?.replicas === replicas) return undefined;
+    if (replicas === undefined) return undefined;
+    const current = await findLiveDeployment(this.#context, objectKey(live), signal);
+    if (!current || current.spec?.replicas === replicas) return undefined;
     if (controllerOf(current)?.uid !== live.metadata.uid) return undefined;
-    try {
-      await writeScale(client, current, { replicas, signal });
-      return { spec: { replicas } as V1Deployment['spec'] };
-    } catch (err) {
-      log.warn({ key: objectKey(live), err }, 'could not write replicas');
-      return undefined;
-    }
+    await writeScale(client, current, { replicas, signal });
+    return { spec: { replicas } as V1Deployment['spec'] };
   }
 
   delete(key: string): void {
@@ -142,7 +143,7 @@ const isAbout = (error: unknown, { plural }: Resource): boolean =>
   (error as KubeApiError).message.includes(` ${plural} `);
 
 /** A refusal that only a person can resolve; anything else is retried. */
-function describeRefusal(error: unknown, live: KubeObject): Problem | undefined {
+export function describeRefusal(error: unknown, live: KubeObject): Problem | undefined {
   if (error instanceof NotOwnedError)
     return isPredecessors(error, live) ? undefined : { reason: 'NotOwned', message: error.message };
   if (isNamespaceTerminating(error)) return undefined;
@@ -161,7 +162,12 @@ function describeRefusal(error: unknown, live: KubeObject): Problem | undefined 
   if (isInvalid(error) || isMalformed || isUnknownField(error))
     return { reason: 'Rejected', message: (error as KubeApiError).message };
   // By a quota, an admission webhook or missing rights, which others may change.
-  if (isForbidden(error)) return { reason: 'Forbidden', message: (error as KubeApiError).message };
+  if (isForbidden(error))
+    return {
+      reason: 'Forbidden',
+      message: (error as KubeApiError).message,
+      isFrozen: isAbout(error, RESOURCES.Deployment),
+    };
   return undefined;
 }
 

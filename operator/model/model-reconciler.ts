@@ -19,7 +19,7 @@ import { isBlocking, type Problem } from '../status/problem.ts';
 import { decideRecheckMs, evaluateHTTPRoute } from '../status/route-acceptance.ts';
 import { describeScaling } from '../status/transitions.ts';
 import { AdapterSync } from './adapter-sync.ts';
-import { Children } from './children.ts';
+import { Children, describeRefusal } from './children.ts';
 import type { ModelContext } from './context.ts';
 import { Finalization } from './finalization.ts';
 import { attachFront, detachFront, listReadySince } from './front-attachment.ts';
@@ -121,10 +121,19 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     let isPrefetched = true;
     if (problems.some(isBlocking)) await beforePods();
     else {
-      if (isScaled && deployment) await context.scaler.adopt(deployment, signal);
       isPrefetched = await this.#prefetch.ensure(live, built.prefetchJob, signal);
-      const applied = await this.#children.apply({ live, built, beforePods, signal });
-      if (isScaled && deployment) await context.scaler.settle(model, deployment, signal);
+      // Without that, the Deployment must not be applied: nobody would own its replicas.
+      const adopt = async () => {
+        await beforePods();
+        if (isScaled && deployment) await context.scaler.adopt(deployment, signal);
+      };
+      const applied = await this.#children.apply({ live, built, beforePods: adopt, signal });
+      if (isScaled && deployment)
+        await context.scaler.settle(model, deployment, signal).catch((error) => {
+          const refusal = describeRefusal(error, live);
+          if (!refusal) throw error;
+          if (applied.problems.length === 0) problems.push(refusal);
+        });
       if (!isScaled) this.#recordScaling(live, deployment, applied.deployment);
       problems.push(...applied.problems);
       acceptance = applied.httpRoute && evaluateHTTPRoute(applied.httpRoute);

@@ -8,14 +8,17 @@ const LIVE = {
 } as never;
 const CHANGE: ReplicaChange = { replicas: 3, reason: 'demand 41 needs 3 replicas', cause: 'demand' };
 
+const FROZEN =
+  'admission webhook "vdeployment.kb.io" denied the request: metadata.labels[kueue.x-k8s.io/queue-name]: field is immutable';
+
 /** `apply`, `scale`: status of the refusal of a Deployment and of its scale. */
-function open({ apply, scale }: { apply?: number; scale?: number }) {
+function open({ apply, scale, message = FROZEN }: { apply?: number; scale?: number; message?: string }) {
   const written: object[] = [];
   const events: object[] = [];
   const answer = (code: number | undefined, result: object) =>
     code === undefined
       ? Promise.resolve(result)
-      : Promise.reject(new KubeApiError({ code, reason: 'X', call: 'apply' }, 'field is immutable'));
+      : Promise.reject(new KubeApiError({ code, reason: 'X', call: 'apply' }, message));
   const client = {
     apply: () => answer(apply, { metadata: { generation: 5 } }),
     mergePatch: (_: unknown, { at, patch }: { at: object; patch: object }) => {
@@ -39,7 +42,7 @@ describe('the writer of replicas', () => {
     ]);
   });
 
-  it('writes by the scale subresource what a webhook for Deployments refuses', async () => {
+  it('writes by the scale subresource what Kueue refuses of a Deployment', async () => {
     const { writer, write, written, events } = open({ apply: 403 });
     await write();
     const at = { namespace: 'team', name: 'chat', subresource: 'scale' };
@@ -51,6 +54,10 @@ describe('the writer of replicas', () => {
   for (const [what, refusals] of [
     ['is refused there, too', { apply: 403, scale: 403 }],
     ['fails for another reason', { apply: 500 }],
+    [
+      'another policy refuses',
+      { apply: 403, message: 'denied: the label kueue.x-k8s.io/queue-name is missing' },
+    ],
   ] as const)
     it(`reports nothing that ${what}`, async () => {
       const { writer, write, events } = open(refusals);
