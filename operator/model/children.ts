@@ -7,19 +7,21 @@ import {
   isNamespaceTerminating,
   isNotFound,
   isUnknownField,
+  isUnserved,
   KubeApiError,
 } from '../../kube/api-error.ts';
 import { NotOwnedError } from '../../kube/apply.ts';
 import { controllerOf, type KubeObject, objectKey, type Wire } from '../../kube/object.ts';
 import { RESOURCES, type Resource } from '../../kube/resource.ts';
-import type { BuiltChildren } from '../resources/children.ts';
+import { type BuiltChildren, findDeployment } from '../resources/children.ts';
+import { isOutdated, isRolling } from '../resources/rolling.ts';
 import { isFrozenByKueue, writeScale } from '../scaling/scale-subresource.ts';
 import type { Problem } from '../status/problem.ts';
 import type { ModelContext } from './context.ts';
 import { FrontRoutes, mayHaveHTTPRoute } from './front-route.ts';
 import { findLiveDeployment } from './live-deployment.ts';
 
-/** Each former spec left one, and they are removed each time. */
+/** Each former spec left one. */
 const MAX_TEMPLATES = 20;
 
 interface ChildrenWork {
@@ -44,6 +46,8 @@ export class Children {
   readonly #frontRoutes: FrontRoutes;
   /** Generation of each object, by key, for which a stray HTTPRoute was searched. */
   readonly #searched = new Map<string, string>();
+  /** The same, for former claim templates of those that have claimed GPUs since the operator started; empty: none yet. */
+  readonly #tidied = new Map<string, string>();
 
   constructor(context: Pick<ModelContext, 'client' | 'view' | 'applier' | 'settings' | 'log'>) {
     this.#context = context;
@@ -62,11 +66,11 @@ export class Children {
       const changes = [...needed, ...(await applier.applyAll(rest, live, { signal }))];
       await applier.removeOthers(built.objects, live, { signal });
       await this.#removeStrayRoute(live, built, signal);
-      await this.#removeFormerClaimTemplates(live, built, signal);
       const frontRoute = await this.#frontRoutes.sync(live, built.frontRoute, signal);
       const applied = [...changes.map(({ object }) => object), frontRoute];
       const find = ({ kind }: Resource) => applied.find((object) => object?.kind === kind);
       const deployment = find(RESOURCES.Deployment) as Wire<V1Deployment> | undefined;
+      if (deployment) await this.#removeFormerClaimTemplates(live, built, { deployment, signal });
       return { problems: [], httpRoute: find(RESOURCES.HTTPRoute), deployment };
     } catch (error) {
       const problem = describeRefusal(error, live);
@@ -83,10 +87,9 @@ export class Children {
   }
 
   /** Pauses and scales a Deployment that Kueue has frozen. */
-  async #scale(live: KubeObject, { objects }: ChildrenWork['built'], signal: AbortSignal) {
+  async #scale(live: KubeObject, built: ChildrenWork['built'], signal: AbortSignal) {
     const { client } = this.#context;
-    const { replicas } =
-      (objects.find(({ kind }) => kind === 'Deployment') as Wire<V1Deployment> | undefined)?.spec ?? {};
+    const { replicas } = findDeployment(built)?.spec ?? {};
     if (replicas === undefined) return undefined;
     const current = await findLiveDeployment(this.#context, objectKey(live), signal);
     if (!current || current.spec?.replicas === replicas) return undefined;
@@ -97,25 +100,34 @@ export class Children {
 
   delete(key: string): void {
     this.#searched.delete(key);
+    this.#tidied.delete(key);
     this.#frontRoutes.delete(key);
   }
 
-  /** Templates of former specs: pods of the new one have another. */
+  /** Templates of former specs, once per generation, when no pod is made from them anymore. */
   async #removeFormerClaimTemplates(
     live: KubeObject,
     built: ChildrenWork['built'],
-    signal: AbortSignal,
+    { deployment, signal }: { deployment: Wire<V1Deployment>; signal: AbortSignal },
   ): Promise<void> {
     const { client, applier } = this.#context;
     const resource = RESOURCES.ResourceClaimTemplate;
+    const key = objectKey(live);
+    const { name, namespace, uid, generation } = live.metadata;
+    const generationKey = `${uid}/${generation}`;
+    const wanted = findDeployment(built);
     const current = built.objects.find(({ kind }) => kind === resource.kind);
-    if (!current) return;
-    const { name, namespace } = live.metadata;
+    const claims = wanted?.spec?.template.spec?.resourceClaims ?? [];
+    const kept = [current?.metadata.name, ...claims.map((claim) => claim.resourceClaimTemplateName)];
+    if (current && !this.#tidied.has(key)) this.#tidied.set(key, '');
+    const tidied = this.#tidied.get(key) ?? generationKey;
+    if (tidied === generationKey || isRolling(deployment) || isOutdated(deployment, wanted)) return;
     const labelSelector = `${LABELS.deployment}=${name}`;
     const { items } = await client.list(resource, { namespace, labelSelector, limit: MAX_TEMPLATES, signal });
     for (const item of items)
-      if (item.metadata.name !== current.metadata.name && controllerOf(item)?.uid === live.metadata.uid)
+      if (!kept.includes(item.metadata.name) && controllerOf(item)?.uid === uid)
         await applier.remove(item, live, { signal });
+    this.#tidied.set(key, generationKey);
   }
 
   /** HTTPRoutes are not watched, so one of an earlier spec is searched for once per generation. */
@@ -152,7 +164,7 @@ export function describeRefusal(error: unknown, live: KubeObject): Problem | und
       reason: 'NoHTTPRoute',
       message: 'the cluster has no HTTPRoute resource: install the Gateway API CRDs',
     };
-  if (isNotFound(error) && isAbout(error, RESOURCES.ResourceClaimTemplate))
+  if (isUnserved(error) && isAbout(error, RESOURCES.ResourceClaimTemplate))
     return {
       reason: 'NoDeviceClaims',
       message:

@@ -10,7 +10,7 @@ import { BY_MODEL } from '../framework/cluster-view.ts';
 import { type Leaving, Reconciler } from '../framework/reconciler.ts';
 import { deploymentTarget } from '../publish/desired-state.ts';
 import { serveAdapter } from '../resources/adapters.ts';
-import type { BuiltChildren } from '../resources/children.ts';
+import { type BuiltChildren, findDeployment } from '../resources/children.ts';
 import { evaluateFront } from '../resources/front-slices.ts';
 import { countRollingAway, isOutdated } from '../resources/rolling.ts';
 import { findCondition, type Verdict } from '../status/condition-list.ts';
@@ -243,9 +243,6 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
 }
 
 type WrittenReplicas = Pick<Wire<V1Deployment>, 'spec'> | undefined;
-
-const findDeployment = ({ objects }: BuiltChildren): Wire<V1Deployment> | undefined =>
-  objects.find(({ kind }) => kind === 'Deployment') as Wire<V1Deployment> | undefined;
 
 const describeBuilt = (built: BuiltChildren, deployment: Wire<V1Deployment> | undefined): BuiltFacts => ({
   desiredReplicas: built.desiredReplicas,

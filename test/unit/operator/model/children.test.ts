@@ -114,3 +114,71 @@ describe('a Deployment whose changes Kueue refuses', () => {
     expect([applied.problems[0]!.reason, patches]).to.deep.equal(['Rejected', []]);
   });
 });
+
+describe('templates of former device claims', () => {
+  /** Applies each spec, with a Deployment that is rolled or being rolled; returns what is listed and removed. */
+  async function tidy(...steps: { spec: object; generation: number; isRolling?: boolean }[]) {
+    const calls: string[] = [];
+    const owned = { ownerReferences: [{ controller: true, uid: 'uid-1' }] };
+    const templates = new Set<string>();
+    const children = new Children({
+      applier: {
+        applyAll: (objects: KubeObject[]) => {
+          const rolled = { observedGeneration: isRolled ? 1 : 0 };
+          for (const { kind, metadata } of objects)
+            if (kind === 'ResourceClaimTemplate') templates.add(metadata.name!);
+          return Promise.resolve(
+            objects.map((object) => {
+              const metadata = { ...object.metadata, generation: 1 };
+              return { object: { ...object, metadata, status: rolled } };
+            }),
+          );
+        },
+        removeOthers: () => Promise.resolve(),
+        remove: ({ metadata }: KubeObject) => {
+          templates.delete(metadata.name!);
+          calls.push('remove');
+          return Promise.resolve();
+        },
+      },
+      client: {
+        find: () => Promise.resolve(undefined),
+        list: () => {
+          calls.push('list');
+          return Promise.resolve({ items: [...templates].map((name) => ({ metadata: { name, ...owned } })) });
+        },
+      },
+      settings: {},
+      view: { frontIngresses: { get: () => undefined } },
+    } as never);
+    let isRolled = true;
+    for (const { spec, generation, isRolling = false } of steps) {
+      isRolled = !isRolling;
+      const model = makeModel(spec, { generation });
+      await children.apply({
+        live: model as unknown as KubeObject,
+        built: { ...build(model), frontRoute: undefined },
+        beforePods: () => Promise.resolve(),
+        signal: new AbortController().signal,
+      });
+    }
+    return { calls, left: templates.size };
+  }
+  const claiming = (count: number, generation: number) => ({
+    spec: { gpu: { count, deviceClass: 'gpu.nvidia.com' } },
+    generation,
+  });
+  const plain = { spec: { gpu: { count: 1 } }, generation: 2 };
+
+  it('are removed when the pods made from them are gone, and looked for once per generation', async () => {
+    const rolling = { ...claiming(2, 2), isRolling: true };
+    expect(await tidy(claiming(1, 1), rolling)).to.deep.equal({ calls: ['list'], left: 2 });
+    const steps = [claiming(1, 1), rolling, claiming(2, 2), claiming(2, 2)];
+    expect(await tidy(...steps)).to.deep.equal({ calls: ['list', 'list', 'remove'], left: 1 });
+  });
+
+  it('are removed where GPUs are requested by name again, and not looked for where they always were', async () => {
+    expect((await tidy(claiming(1, 1), plain)).left).to.equal(0);
+    expect((await tidy(plain)).calls).to.deep.equal([]);
+  });
+});
