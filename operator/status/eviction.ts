@@ -40,8 +40,11 @@ export const isDrainingForOthers = (pod: Pick<V1Pod, 'metadata' | 'spec' | 'stat
 /** After the time by which a pod should be gone. One that is still there by then is stuck, as on a lost node. */
 const LATE_MS = 60_000;
 
+/** `goneBy`: Unix milliseconds. */
+export const isLate = (goneBy: number, now: number): boolean => goneBy + LATE_MS < now;
+
 export const leavesInTime = ({ metadata }: V1Pod, now: number): boolean =>
-  metadata?.deletionTimestamp !== undefined && toMillis(metadata.deletionTimestamp) + LATE_MS >= now;
+  metadata?.deletionTimestamp !== undefined && !isLate(toMillis(metadata.deletionTimestamp), now);
 
 /**
  * Those of the `draining` pods that make room for this one. Kueue gives the quota of an evicted pod to another one at once, whose GPUs

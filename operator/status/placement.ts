@@ -29,6 +29,10 @@ export interface InspectedDeployment extends WantedGPUs {
 
 /** Kueue holds the pods back. */
 export const WAITING_FOR_QUOTA = 'WaitingForQuota';
+/** Another controller than Kueue holds them back. */
+const SCHEDULING_GATED = 'SchedulingGated';
+/** Held back, for as long as that takes. */
+export const GATED_REASONS: readonly string[] = [WAITING_FOR_QUOTA, SCHEDULING_GATED];
 /** No node has enough of them free. */
 export const INSUFFICIENT_GPUS = 'InsufficientGPUs';
 
@@ -50,7 +54,7 @@ function describeGates(pod: V1Pod, quotaReason: string | undefined): Finding {
     };
   }
   const message = `waiting for admission: the controller of the scheduling gate ${gates} has not released the pod`;
-  return { reason: 'SchedulingGated', message };
+  return { reason: SCHEDULING_GATED, message };
 }
 
 export function findUnschedulable(
