@@ -167,6 +167,12 @@ export class ReplicaWriter {
   async #scale(live: LiveDeployment, replicas: number, signal: AbortSignal): Promise<void> {
     await writeScale(this.#options.client, live, { replicas, signal });
     const { uid, generation = 0 } = live.metadata;
-    this.#written.set(objectKey(live), { uid: uid!, replicas, generation: generation + 1 });
+    const last = this.#written.get(objectKey(live));
+    const known = last?.uid === uid ? last!.generation : 0;
+    this.#written.set(objectKey(live), {
+      uid: uid!,
+      replicas,
+      generation: Math.max(generation, known) + 1,
+    });
   }
 }
