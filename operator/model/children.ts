@@ -57,25 +57,32 @@ export class Children {
   /** Applies the built children, first what the pods need, and removes all others. */
   async apply({ live, built, beforePods, signal }: ChildrenWork): Promise<AppliedChildren> {
     const { applier } = this.#context;
+    let deployment: Wire<V1Deployment> | undefined;
     try {
       const isNeeded = ({ kind }: KubeObject) =>
         kind !== 'Deployment' && kind !== 'Ingress' && kind !== 'HTTPRoute';
-      const needed = await applier.applyAll(built.objects.filter(isNeeded), live, { signal });
+      await applier.applyAll(built.objects.filter(isNeeded), live, { signal });
       await beforePods();
-      const rest = built.objects.filter((object) => !isNeeded(object));
-      const changes = [...needed, ...(await applier.applyAll(rest, live, { signal }))];
+      const wanted = findDeployment(built);
+      const routes = built.objects.filter((object) => !isNeeded(object) && object !== wanted);
+      const [pods, routed] = await Promise.allSettled([
+        applier.applyAll(wanted ? [wanted] : [], live, { signal }),
+        applier.applyAll(routes, live, { signal }),
+      ]);
+      if (pods.status === 'rejected') throw pods.reason;
+      deployment = pods.value[0]?.object as Wire<V1Deployment> | undefined;
+      if (routed.status === 'rejected') throw routed.reason;
       await applier.removeOthers(built.objects, live, { signal });
       await this.#removeStrayRoute(live, built, signal);
       const frontRoute = await this.#frontRoutes.sync(live, built.frontRoute, signal);
-      const applied = [...changes.map(({ object }) => object), frontRoute];
-      const find = ({ kind }: Resource) => applied.find((object) => object?.kind === kind);
-      const deployment = find(RESOURCES.Deployment) as Wire<V1Deployment> | undefined;
+      const applied = [...routed.value.map(({ object }) => object), frontRoute];
+      const httpRoute = applied.find((object) => object?.kind === 'HTTPRoute');
       if (deployment) await this.#removeFormerClaimTemplates(live, built, { deployment, signal });
-      return { problems: [], httpRoute: find(RESOURCES.HTTPRoute), deployment };
+      return { problems: [], httpRoute, deployment };
     } catch (error) {
       const problem = describeRefusal(error, live);
       if (!problem) throw error;
-      const refused = { problems: [problem], httpRoute: undefined, deployment: undefined };
+      const refused = { problems: [problem], httpRoute: undefined, deployment };
       if (!isFrozenByKueue(error) || !isAbout(error, RESOURCES.Deployment)) return refused;
       try {
         return { ...refused, deployment: await this.#scale(live, built, signal) };

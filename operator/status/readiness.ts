@@ -76,7 +76,8 @@ function findObstacle(
       reason: 'Deleting',
       message: `${facts.pods.length} ${facts.pods.length === 1 ? 'pod' : 'pods'} left`,
     });
-  const isAtWork = facts.deployment !== undefined && (rest ? count.live === 0 : count.ready > 0);
+  const isAtRest = count.live === 0 || facts.deployment?.spec?.replicas === 0;
+  const isAtWork = facts.deployment !== undefined && (rest ? isAtRest : count.ready > 0);
   const isOnlyFrozen = facts.problems.filter(isRefusal).every(({ isFrozen }) => isFrozen);
   if (accepted.status === 'False' && !(isOnlyFrozen && isAtWork)) return phrase('Invalid', accepted);
   if (rest?.phase === 'Paused') return undefined;

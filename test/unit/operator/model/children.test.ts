@@ -8,11 +8,14 @@ const DENIED =
   'admission webhook "vdeployment.kb.io" denied the request: metadata.labels[kueue.x-k8s.io/queue-name]: field is immutable';
 const CALL = 'apply deployments team-a/qwen';
 
-/** Applies a deployment whose Deployment has one replica, and whose `call` is refused with `code`; `adopts`: before its pods. */
+/**
+ * Applies a deployment whose Deployment has one replica, and whose `call` is refused with `code`. `adopts`: before its pods.
+ * `refused`: the only kind that is.
+ */
 async function apply(
   code: number,
   spec: object,
-  { call = CALL, message = DENIED, isStub = false, refusesScale = false, adopts = false } = {},
+  { call = CALL, message = DENIED, isStub = false, refusesScale = false, adopts = false, refused = '' } = {},
 ) {
   const model = makeModel(spec);
   const patches: object[] = [];
@@ -27,7 +30,8 @@ async function apply(
     applier: {
       applyAll: (objects: KubeObject[]) => {
         kinds.push(...objects.map(({ kind }) => kind));
-        return adopts ? Promise.resolve([]) : Promise.reject(error);
+        const isAccepted = adopts || (refused !== '' && !objects.some(({ kind }) => kind === refused));
+        return isAccepted ? Promise.resolve(objects.map((object) => ({ object }))) : Promise.reject(error);
       },
     },
     view: { deployments: { get: () => (isStub ? { ...current, spec: 'too large' } : current) } },
@@ -107,6 +111,13 @@ describe('a Deployment whose changes Kueue refuses', () => {
     expect(applied.problems[0]).to.include({ reason: 'Forbidden', isFrozen: true });
     expect(kinds).to.include('Service').and.not.to.include('Deployment');
     expect(patches).to.deep.equal([]);
+  });
+
+  it('is reported as it was accepted where only its Ingress is refused', async () => {
+    const call = 'apply ingresses team-a/qwen';
+    const { applied } = await apply(403, { replicas: 3 }, { call, refused: 'Ingress' });
+    expect(applied.problems[0]).to.include({ reason: 'Forbidden', isFrozen: false });
+    expect(applied.deployment?.spec?.replicas).to.equal(3);
   });
 
   it('is not scaled for a spec that is wrong', async () => {

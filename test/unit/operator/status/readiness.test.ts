@@ -131,6 +131,8 @@ describe('a change that an admission webhook refuses', () => {
   it('does not leave a paused one paused whose replicas still serve, or that has no Deployment', () => {
     const rest = { desiredReplicas: 0, pods: [makePod({ ready: true })] };
     expect(evaluate(rest, { paused: true })[0]).to.equal('Invalid');
+    const deployment = { ...makeDeployment(), spec: { replicas: 0 } as never };
+    expect(evaluate({ ...rest, deployment }, { paused: true })[0], 'once they are to go').to.equal('Paused');
     expect(evaluate({ desiredReplicas: 0, deployment: undefined }, { paused: true })[0]).to.equal('Invalid');
   });
 
