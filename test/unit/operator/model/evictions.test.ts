@@ -77,7 +77,9 @@ describe("evictions of a deployment's pods", () => {
     const keys = new Set<string>();
     const models = { get: (key: string) => (keys.has(key) ? {} : undefined) };
     const watching = { show: (_before: unknown, _pod: unknown) => {} };
-    const pods = { onChange: (listener: typeof watching.show) => Object.assign(watching, { show: listener }) };
+    const pods = {
+      onChange: (listener: typeof watching.show) => Object.assign(watching, { show: listener }),
+    };
     watchEvictions({ pods, models } as never, evictions);
     const pod = makePod({ uid: 'p1', eviction: LATE });
     Object.assign(pod.metadata!, { namespace: 'team', labels: { 'berth.dev/deployment': 'qwen' } });
