@@ -67,6 +67,8 @@ export const KUEUE = {
   prefix: 'kueue.x-k8s.io/',
   /** The LocalQueue of a pod. */
   queue: 'kueue.x-k8s.io/queue-name',
+  /** The WorkloadPriorityClass of a pod. */
+  priority: 'kueue.x-k8s.io/priority-class',
   /** On a Workload: the uid of its pod. */
   podUID: 'kueue.x-k8s.io/job-uid',
 } as const;

@@ -51,6 +51,11 @@ const hasReason = (error: unknown, reason: string) =>
   error instanceof KubeApiError && error.reason === reason;
 
 export const isNotFound = (error: unknown) => hasCode(error, 404);
+/** No API serves the path, as where a kind is not installed: that is text, not a Status about an object. */
+export const isUnserved = (error: unknown) =>
+  isNotFound(error) &&
+  (hasReason(error, 'HTTP404') ||
+    (error as KubeApiError).message.includes('could not find the requested resource'));
 /** Someone else changed the object in between: reread and decide again. */
 export const isConflict = (error: unknown) => hasCode(error, 409) && !hasReason(error, 'AlreadyExists');
 export const isAlreadyExists = (error: unknown) => hasReason(error, 'AlreadyExists');

@@ -19,6 +19,7 @@ import type { DesiredState, PublishedDeployment } from './publish/desired-state.
 import { buildAdapterConfig } from './resources/adapter-config.ts';
 import { serveAdapter } from './resources/adapters.ts';
 import { decideURL, type URLSettings } from './resources/route.ts';
+import { WAITING_FOR_QUOTA } from './status/placement.ts';
 import { isServing } from './status/pod-findings.ts';
 import type { EndpointStore } from './webhook/endpoint-store.ts';
 
@@ -59,9 +60,14 @@ export function createDesiredState(sources: DesiredStateSources): DesiredState {
     const obstacle = models.obstacleOf(key);
     return obstacle && { obstacle };
   };
+  /** It has no pods of its own. */
+  const quotaObstacleOf = ({ metadata }: ModelDeployment) => {
+    const found = obstacleOf(`${metadata.namespace}/${metadata.name}`);
+    return found?.obstacle === WAITING_FOR_QUOTA ? found : undefined;
+  };
   const describeAdapter = (adapter: ModelDeployment, base: ModelDeployment): GatewayConfig => ({
     ...buildAdapterConfig(serveAdapter(adapter, base), settings, scalingOf(base)),
-    ...obstacleOf(`${adapter.metadata.namespace}/${adapter.metadata.name}`),
+    ...(obstacleOf(`${adapter.metadata.namespace}/${adapter.metadata.name}`) ?? quotaObstacleOf(base)),
   });
   /** Undefined for an adapter without its base. */
   const describeModel = (model: ModelDeployment, key: string): GatewayConfig | undefined => {

@@ -7,25 +7,27 @@ import {
   isNamespaceTerminating,
   isNotFound,
   isUnknownField,
+  isUnserved,
   KubeApiError,
 } from '../../kube/api-error.ts';
 import { NotOwnedError } from '../../kube/apply.ts';
 import { controllerOf, type KubeObject, objectKey, type Wire } from '../../kube/object.ts';
 import { RESOURCES, type Resource } from '../../kube/resource.ts';
-import type { BuiltChildren } from '../resources/children.ts';
-import { writeScale } from '../scaling/scale-subresource.ts';
+import { type BuiltChildren, findDeployment } from '../resources/children.ts';
+import { isOutdated, isRolling } from '../resources/rolling.ts';
+import { isFrozenByKueue, writeScale } from '../scaling/scale-subresource.ts';
 import type { Problem } from '../status/problem.ts';
 import type { ModelContext } from './context.ts';
 import { FrontRoutes, mayHaveHTTPRoute } from './front-route.ts';
-import { findWatchedDeployment } from './live-deployment.ts';
+import { findLiveDeployment } from './live-deployment.ts';
 
-/** Each former spec left one, and they are removed each time. */
+/** Each former spec left one. */
 const MAX_TEMPLATES = 20;
 
 interface ChildrenWork {
   live: KubeObject;
   built: Pick<BuiltChildren, 'objects' | 'frontRoute'>;
-  /** Called once what the pods need exists, such as the Service, and before they are changed. */
+  /** Called once what the pods need exists, such as the Service, and before they are changed; what it throws keeps them as they are. */
   beforePods: () => Promise<void>;
   signal: AbortSignal;
 }
@@ -44,6 +46,8 @@ export class Children {
   readonly #frontRoutes: FrontRoutes;
   /** Generation of each object, by key, for which a stray HTTPRoute was searched. */
   readonly #searched = new Map<string, string>();
+  /** The same, for former claim templates of those that have claimed GPUs since the operator started; empty: none yet. */
+  readonly #tidied = new Map<string, string>();
 
   constructor(context: Pick<ModelContext, 'client' | 'view' | 'applier' | 'settings' | 'log'>) {
     this.#context = context;
@@ -53,68 +57,84 @@ export class Children {
   /** Applies the built children, first what the pods need, and removes all others. */
   async apply({ live, built, beforePods, signal }: ChildrenWork): Promise<AppliedChildren> {
     const { applier } = this.#context;
+    let deployment: Wire<V1Deployment> | undefined;
     try {
       const isNeeded = ({ kind }: KubeObject) =>
         kind !== 'Deployment' && kind !== 'Ingress' && kind !== 'HTTPRoute';
-      const needed = await applier.applyAll(built.objects.filter(isNeeded), live, { signal });
+      await applier.applyAll(built.objects.filter(isNeeded), live, { signal });
       await beforePods();
-      const rest = built.objects.filter((object) => !isNeeded(object));
-      const changes = [...needed, ...(await applier.applyAll(rest, live, { signal }))];
+      const wanted = findDeployment(built);
+      const routes = built.objects.filter((object) => !isNeeded(object) && object !== wanted);
+      const [pods, routed] = await Promise.allSettled([
+        applier.applyAll(wanted ? [wanted] : [], live, { signal }),
+        applier.applyAll(routes, live, { signal }),
+      ]);
+      if (pods.status === 'rejected') throw pods.reason;
+      deployment = pods.value[0]?.object as Wire<V1Deployment> | undefined;
+      if (routed.status === 'rejected') throw routed.reason;
       await applier.removeOthers(built.objects, live, { signal });
       await this.#removeStrayRoute(live, built, signal);
-      await this.#removeFormerClaimTemplates(live, built, signal);
       const frontRoute = await this.#frontRoutes.sync(live, built.frontRoute, signal);
-      const applied = [...changes.map(({ object }) => object), frontRoute];
-      const find = ({ kind }: Resource) => applied.find((object) => object?.kind === kind);
-      const deployment = find(RESOURCES.Deployment) as Wire<V1Deployment> | undefined;
-      return { problems: [], httpRoute: find(RESOURCES.HTTPRoute), deployment };
+      const applied = [...routed.value.map(({ object }) => object), frontRoute];
+      const httpRoute = applied.find((object) => object?.kind === 'HTTPRoute');
+      if (deployment) await this.#removeFormerClaimTemplates(live, built, { deployment, signal });
+      return { problems: [], httpRoute, deployment };
     } catch (error) {
       const problem = describeRefusal(error, live);
       if (!problem) throw error;
-      const isFrozen = isForbidden(error) && isAbout(error, RESOURCES.Deployment);
-      const deployment = isFrozen ? await this.#scale(live, built, signal) : undefined;
-      return { problems: [problem], httpRoute: undefined, deployment };
+      const refused = { problems: [problem], httpRoute: undefined, deployment };
+      if (!isFrozenByKueue(error) || !isAbout(error, RESOURCES.Deployment)) return refused;
+      try {
+        return { ...refused, deployment: await this.#scale(live, built, signal) };
+      } catch (failure) {
+        problem.message += `; its replicas could not be written either: ${(failure as Error).message}`;
+        return refused;
+      }
     }
   }
 
-  /** Pausing and scaling may be allowed although changes of the Deployment are not, as by Kueue (docs/kueue.md). */
-  async #scale(live: KubeObject, { objects }: ChildrenWork['built'], signal: AbortSignal) {
-    const { client, view, log } = this.#context;
-    const { replicas } =
-      (objects.find(({ kind }) => kind === 'Deployment') as Wire<V1Deployment> | undefined)?.spec ?? {};
-    const current = findWatchedDeployment({ view }, objectKey(live));
-    if (replicas === undefined || !current || current.spec?.replicas === replicas) return undefined;
+  /** Pauses and scales a Deployment that Kueue has frozen. */
+  async #scale(live: KubeObject, built: ChildrenWork['built'], signal: AbortSignal) {
+    const { client } = this.#context;
+    const { replicas } = findDeployment(built)?.spec ?? {};
+    if (replicas === undefined) return undefined;
+    const current = await findLiveDeployment(this.#context, objectKey(live), signal);
+    if (!current || current.spec?.replicas === replicas) return undefined;
     if (controllerOf(current)?.uid !== live.metadata.uid) return undefined;
-    try {
-      await writeScale(client, current, { replicas, signal });
-      return { spec: { replicas } as V1Deployment['spec'] };
-    } catch (err) {
-      log.warn({ key: objectKey(live), err }, 'could not write replicas');
-      return undefined;
-    }
+    await writeScale(client, current, { replicas, signal });
+    return { spec: { replicas } as V1Deployment['spec'] };
   }
 
   delete(key: string): void {
     this.#searched.delete(key);
+    this.#tidied.delete(key);
     this.#frontRoutes.delete(key);
   }
 
-  /** Templates of former specs: pods of the new one have another. */
+  /** Templates of former specs, once per generation, when no pod is made from them anymore. */
   async #removeFormerClaimTemplates(
     live: KubeObject,
     built: ChildrenWork['built'],
-    signal: AbortSignal,
+    { deployment, signal }: { deployment: Wire<V1Deployment>; signal: AbortSignal },
   ): Promise<void> {
     const { client, applier } = this.#context;
     const resource = RESOURCES.ResourceClaimTemplate;
+    const key = objectKey(live);
+    const { name, namespace, uid, generation } = live.metadata;
+    const generationKey = `${uid}/${generation}`;
+    const wanted = findDeployment(built);
     const current = built.objects.find(({ kind }) => kind === resource.kind);
-    if (!current) return;
-    const { name, namespace } = live.metadata;
+    const claims = wanted?.spec?.template.spec?.resourceClaims ?? [];
+    const kept = [current?.metadata.name, ...claims.map((claim) => claim.resourceClaimTemplateName)];
+    if (current && !this.#tidied.has(key)) this.#tidied.set(key, '');
+    const tidied = this.#tidied.get(key) ?? generationKey;
+    if (tidied === generationKey || isRolling(deployment) || isOutdated(deployment, wanted)) return;
     const labelSelector = `${LABELS.deployment}=${name}`;
     const { items } = await client.list(resource, { namespace, labelSelector, limit: MAX_TEMPLATES, signal });
     for (const item of items)
-      if (item.metadata.name !== current.metadata.name && controllerOf(item)?.uid === live.metadata.uid)
+      if (!kept.includes(item.metadata.name) && controllerOf(item)?.uid === uid)
         await applier.remove(item, live, { signal });
+    this.#tidied.set(key, generationKey);
   }
 
   /** HTTPRoutes are not watched, so one of an earlier spec is searched for once per generation. */
@@ -142,7 +162,7 @@ const isAbout = (error: unknown, { plural }: Resource): boolean =>
   (error as KubeApiError).message.includes(` ${plural} `);
 
 /** A refusal that only a person can resolve; anything else is retried. */
-function describeRefusal(error: unknown, live: KubeObject): Problem | undefined {
+export function describeRefusal(error: unknown, live: KubeObject): Problem | undefined {
   if (error instanceof NotOwnedError)
     return isPredecessors(error, live) ? undefined : { reason: 'NotOwned', message: error.message };
   if (isNamespaceTerminating(error)) return undefined;
@@ -151,7 +171,7 @@ function describeRefusal(error: unknown, live: KubeObject): Problem | undefined 
       reason: 'NoHTTPRoute',
       message: 'the cluster has no HTTPRoute resource: install the Gateway API CRDs',
     };
-  if (isNotFound(error) && isAbout(error, RESOURCES.ResourceClaimTemplate))
+  if (isUnserved(error) && isAbout(error, RESOURCES.ResourceClaimTemplate))
     return {
       reason: 'NoDeviceClaims',
       message:
@@ -161,7 +181,12 @@ function describeRefusal(error: unknown, live: KubeObject): Problem | undefined 
   if (isInvalid(error) || isMalformed || isUnknownField(error))
     return { reason: 'Rejected', message: (error as KubeApiError).message };
   // By a quota, an admission webhook or missing rights, which others may change.
-  if (isForbidden(error)) return { reason: 'Forbidden', message: (error as KubeApiError).message };
+  if (isForbidden(error))
+    return {
+      reason: 'Forbidden',
+      message: (error as KubeApiError).message,
+      isFrozen: isAbout(error, RESOURCES.Deployment),
+    };
   return undefined;
 }
 

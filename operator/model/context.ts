@@ -20,7 +20,7 @@ import type { SecretKeys } from './secret-keys.ts';
 export interface ModelContext extends ReconcileContext {
   models: ModelStore;
   secretKeys: SecretKeys;
-  evictions: Pick<Evictions, 'inVain' | 'delete'>;
+  evictions: Pick<Evictions, 'inVain' | 'reset' | 'delete'>;
   quotaReasons: Pick<QuotaReasons, 'read'>;
   fits: Pick<Fits, 'evaluate' | 'delete'>;
   build: (model: ModelDeployment, context?: BuildContext) => BuiltChildren;

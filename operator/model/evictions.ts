@@ -41,6 +41,12 @@ export class Evictions {
     return known && known.count > 0 ? known : undefined;
   }
 
+  /** Nothing is to run: a later start is another one. */
+  reset(key: string): void {
+    const known = this.#known.get(key);
+    if (known) known.count = 0;
+  }
+
   delete(key: string): void {
     this.#known.delete(key);
   }
@@ -62,10 +68,16 @@ export class Evictions {
 const hasServed = ({ status }: V1Pod): boolean =>
   (status?.conditions ?? []).some(({ type, status: isTrue }) => type === 'Ready' && isTrue === 'True');
 
-/** Shows it every change of a pod: one that is evicted without a node is gone at once. */
-export function watchEvictions({ pods }: Pick<ClusterView, 'pods'>, evictions: Evictions): void {
+interface EvictionView {
+  pods: Pick<ClusterView['pods'], 'onChange'>;
+  models: Pick<ClusterView['models'], 'get'>;
+}
+
+/** Shows it every change of a deployment's pod: one that is evicted without a node is gone at once. */
+export function watchEvictions({ pods, models }: EvictionView, evictions: Evictions): void {
   pods.onChange((before, pod) => {
     const [key] = modelKeyOf((pod ?? before)!);
-    if (key) evictions.observe(key, before as V1Pod | undefined, pod as V1Pod | undefined);
+    // Pods outlive a deployment that is deleted.
+    if (key && models.get(key)) evictions.observe(key, before as V1Pod | undefined, pod as V1Pod | undefined);
   });
 }

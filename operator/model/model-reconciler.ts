@@ -10,7 +10,7 @@ import { BY_MODEL } from '../framework/cluster-view.ts';
 import { type Leaving, Reconciler } from '../framework/reconciler.ts';
 import { deploymentTarget } from '../publish/desired-state.ts';
 import { serveAdapter } from '../resources/adapters.ts';
-import type { BuiltChildren } from '../resources/children.ts';
+import { type BuiltChildren, findDeployment } from '../resources/children.ts';
 import { evaluateFront } from '../resources/front-slices.ts';
 import { countRollingAway, isOutdated } from '../resources/rolling.ts';
 import { findCondition, type Verdict } from '../status/condition-list.ts';
@@ -19,7 +19,7 @@ import { isBlocking, type Problem } from '../status/problem.ts';
 import { decideRecheckMs, evaluateHTTPRoute } from '../status/route-acceptance.ts';
 import { describeScaling } from '../status/transitions.ts';
 import { AdapterSync } from './adapter-sync.ts';
-import { Children } from './children.ts';
+import { Children, describeRefusal } from './children.ts';
 import type { ModelContext } from './context.ts';
 import { Finalization } from './finalization.ts';
 import { attachFront, detachFront, listReadySince } from './front-attachment.ts';
@@ -121,10 +121,19 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
     let isPrefetched = true;
     if (problems.some(isBlocking)) await beforePods();
     else {
-      if (isScaled && deployment) await context.scaler.adopt(deployment, signal);
       isPrefetched = await this.#prefetch.ensure(live, built.prefetchJob, signal);
-      const applied = await this.#children.apply({ live, built, beforePods, signal });
-      if (isScaled && deployment) await context.scaler.settle(model, deployment, signal);
+      // Without that, the Deployment must not be applied: nobody would own its replicas.
+      const adopt = async () => {
+        await beforePods();
+        if (isScaled && deployment) await context.scaler.adopt(deployment, signal);
+      };
+      const applied = await this.#children.apply({ live, built, beforePods: adopt, signal });
+      if (isScaled && deployment)
+        await context.scaler.settle(model, deployment, signal).catch((error) => {
+          const refusal = describeRefusal(error, live);
+          if (!refusal) throw error;
+          if (applied.problems.length === 0) problems.push(refusal);
+        });
       if (!isScaled) this.#recordScaling(live, deployment, applied.deployment);
       problems.push(...applied.problems);
       acceptance = applied.httpRoute && evaluateHTTPRoute(applied.httpRoute);
@@ -234,9 +243,6 @@ export class ModelReconciler extends Reconciler<ModelDeployment, ModelContext> {
 }
 
 type WrittenReplicas = Pick<Wire<V1Deployment>, 'spec'> | undefined;
-
-const findDeployment = ({ objects }: BuiltChildren): Wire<V1Deployment> | undefined =>
-  objects.find(({ kind }) => kind === 'Deployment') as Wire<V1Deployment> | undefined;
 
 const describeBuilt = (built: BuiltChildren, deployment: Wire<V1Deployment> | undefined): BuiltFacts => ({
   desiredReplicas: built.desiredReplicas,

@@ -9,10 +9,10 @@ import { FRONT_RETRY_MS } from '../fit/fits.ts';
 import { BERTH_RESOURCES } from '../framework/berth-resources.ts';
 import { BY_MODEL, listDraining } from '../framework/cluster-view.ts';
 import { deploymentTarget } from '../publish/desired-state.ts';
-import { findCondition, NOT_LOOKED_UP, type Verdict } from '../status/condition-list.ts';
+import { NOT_LOOKED_UP, type Verdict } from '../status/condition-list.ts';
 import { deriveStatus } from '../status/model-deployment.ts';
-import { findObstacle } from '../status/obstacle.ts';
-import { isQueued } from '../status/placement.ts';
+import { countBriefMs, findObstacle } from '../status/obstacle.ts';
+import { isQueued, WAITING_FOR_QUOTA } from '../status/placement.ts';
 import type { Problem } from '../status/problem.ts';
 import { describeTransitions } from '../status/transitions.ts';
 import type { ModelContext } from './context.ts';
@@ -22,7 +22,7 @@ import type { BuiltFacts } from './settled.ts';
 import { evaluateStorage } from './storage-state.ts';
 import { type Unpublished, UnpublishedHosts } from './unpublished-hosts.ts';
 
-/** While pods wait for quota, or for others to drain. */
+/** While pods have no node. */
 const WAIT_RECHECK_MS = 30_000;
 
 export class StatusReport {
@@ -56,6 +56,7 @@ export class StatusReport {
     const deployment = findWatchedDeployment(this.#context, key) ?? work.deployment;
     const pods = view.pods.byIndex(BY_MODEL, key) as unknown as V1Pod[];
     const queued = pods.find((pod) => isQueued(pod) && !pod.metadata?.deletionTimestamp);
+    if (built.desiredReplicas === 0) evictions.reset(key);
     const status = deriveStatus(model, {
       deployment: deployment as V1Deployment | undefined,
       pods,
@@ -77,13 +78,18 @@ export class StatusReport {
       operatorVersion: settings.version,
       now: now(),
     });
+    const found = findObstacle(status);
+    const briefMs = found === WAITING_FOR_QUOTA ? countBriefMs(pods, now()) : 0;
+    // Before the status is written, which counts where nothing is noted.
+    if (models.noteObstacle(key, briefMs > 0 ? undefined : found))
+      for (const { metadata } of [model, ...models.servedBy(model)])
+        publisher.mark(deploymentTarget(metadata));
     await this.write(live, model.status, status, signal);
-    if (models.noteObstacle(key, findObstacle(status))) publisher.mark(deploymentTarget(model.metadata));
     const isPublished = unpublished.reason === undefined;
     const fitRecheckMs = isFitOpen ? FRONT_RETRY_MS : undefined;
     // Neither Workloads nor other deployments' pods make it be reconciled.
-    const isWaiting = findCondition(status.conditions, 'GPUsAvailable')?.reason === 'WaitingForDrain';
-    const recheckMs = queued || isWaiting ? WAIT_RECHECK_MS : undefined;
+    const isWaiting = pods.some(({ spec, metadata }) => !spec?.nodeName && !metadata?.deletionTimestamp);
+    const recheckMs = isWaiting ? Math.min(WAIT_RECHECK_MS, briefMs || WAIT_RECHECK_MS) : undefined;
     return { ...earliest(unpublished.recheckAfterMs, fitRecheckMs, recheckMs), isPublished };
   }
 

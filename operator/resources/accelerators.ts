@@ -48,11 +48,16 @@ export function decideAccelerators({ gpu, engine }: ModelDeploymentSpec): Accele
 export const gpuLimits = ({ count, resourceName }: Accelerators): Record<string, string> =>
   resourceName === '' ? {} : { [resourceName]: String(count) };
 
+const claimedDomain = (spec: ModelDeploymentSpec): string | undefined => {
+  const vendor = vendorOf(spec);
+  return vendor && `${vendor}.com`;
+};
+
 /** GPU nodes are commonly tainted with the vendor's `…/gpu`, also for MIG slices and where GPUs are claimed. */
 export function gpuTolerations(spec: ModelDeploymentSpec): V1Toleration[] {
   const { count, resourceName } = decideAccelerators(spec);
-  if (count === 0) return [];
-  const domain = resourceName === '' ? `${vendorOf(spec)}.com` : resourceName.split('/')[0];
+  const domain = resourceName === '' ? claimedDomain(spec) : resourceName.split('/')[0];
+  if (count === 0 || domain === undefined) return [];
   return [{ key: `${domain}/gpu`, operator: 'Exists', effect: 'NoSchedule' }];
 }
 

@@ -3,7 +3,7 @@
 import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment, ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import type { RouteVia } from '../../api/model-route.ts';
-import type { KubeObject } from '../../kube/object.ts';
+import type { KubeObject, Wire } from '../../kube/object.ts';
 import { isRouteProblem, type Problem } from '../status/problem.ts';
 import { decideAccelerators } from './accelerators.ts';
 import { adaptersFolder, type ServedAdapter, withAdapters } from './adapters.ts';
@@ -169,3 +169,6 @@ const buildRoute = (model: ModelDeployment, settings: BuildSettings, via: RouteV
   decideRouteType(model, settings) === 'HTTPRoute'
     ? buildHTTPRoute(model, settings, via)
     : buildIngress(model, settings, via);
+
+export const findDeployment = ({ objects }: Pick<BuiltChildren, 'objects'>): Wire<V1Deployment> | undefined =>
+  objects.find(({ kind }) => kind === 'Deployment') as Wire<V1Deployment> | undefined;

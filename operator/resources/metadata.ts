@@ -1,4 +1,4 @@
-/** Names, labels and owner of every child. Of the parent's labels, only pods get those of Kueue. */
+/** Names, labels and owner of every child. Of the parent's labels, only pods get any: their queue and priority. */
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { KUEUE, LABELS, MANAGED_BY } from '../../api/names.ts';
 import { controllerReference, type KubeObject, type ObjectMeta } from '../../kube/object.ts';
@@ -13,9 +13,15 @@ export function childLabels({ metadata, spec }: ModelDeployment): Record<string,
   };
 }
 
-/** Kueue's labels of the ModelDeployment, for its pods. On the Deployment, Kueue would refuse to change or remove them. */
-export function queueLabels({ metadata: { labels = {} } }: ModelDeployment): Record<string, string> {
-  return Object.fromEntries(Object.entries(labels).filter(([name]) => name.startsWith(KUEUE.prefix)));
+/**
+ * Kueue's labels of the ModelDeployment for its pods: others change what a pod is to Kueue. Those of `spec.template` take precedence.
+ * On the Deployment, Kueue would refuse to change or remove them.
+ */
+export function queueLabels({ metadata: { labels = {} }, spec }: ModelDeployment): Record<string, string> {
+  const names = [KUEUE.queue, KUEUE.priority].filter(
+    (name) => labels[name] !== undefined && spec.template.labels?.[name] === undefined,
+  );
+  return Object.fromEntries(names.map((name) => [name, labels[name]!]));
 }
 
 export function childMetadata(

@@ -3,7 +3,7 @@
  * chart's admission policy decides who may write them, with the same groups; what an installation allows no one is refused here. Pure.
  */
 import type { ModelDeployment, ModelDeploymentSpec } from '../../api/model-deployment.ts';
-import { API_KEY_SECRET_SUFFIX, SIDECAR_SECRET_SUFFIX, SIGNING_SECRET_NAME } from '../../api/names.ts';
+import { API_KEY_SECRET_SUFFIX, KUEUE, SIDECAR_SECRET_SUFFIX, SIGNING_SECRET_NAME } from '../../api/names.ts';
 import { isObject } from '../../kit/json.ts';
 import type { Problem } from '../status/problem.ts';
 import { KV_CACHE_VOLUME } from './engine-resources.ts';
@@ -29,39 +29,48 @@ export function findPodFieldProblems(model: ModelDeployment, settings: PodFieldS
   return [
     ...findOwnSecrets(model, settings),
     ...findOwnVolumes(model),
-    ...findGroupProblems(model.spec, settings),
+    ...findGroupProblems(model, settings),
     ...(settings.podFields.host ? [] : findHostProblems(model.spec)),
   ];
 }
 
-/** The fields of each group that a spec uses, as paths. */
-export function listPodFields(spec: ModelDeploymentSpec): Partial<Record<PodFieldGroup, string[]>> {
+/** The fields of each group that it uses, as paths. */
+export function listPodFields({
+  metadata,
+  spec,
+}: Pick<ModelDeployment, 'metadata' | 'spec'>): Partial<Record<PodFieldGroup, string[]>> {
   const { engine, template, gpu, model } = spec;
   const paths: Record<PodFieldGroup, (string | false | undefined)[]> = {
     images: [
-      engine.image !== undefined && 'engine.image',
-      engine.command && 'engine.command',
-      engine.preset === 'custom' && 'engine.preset custom',
-      model.source.image?.mode === 'Copy' && 'model.source.image.mode Copy',
+      engine.image !== undefined && 'spec.engine.image',
+      engine.command && 'spec.engine.command',
+      engine.preset === 'custom' && 'spec.engine.preset custom',
+      model.source.image?.mode === 'Copy' && 'spec.model.source.image.mode Copy',
     ],
     secrets: listSecretFields(spec),
-    serviceAccounts: [template.serviceAccountName && 'template.serviceAccountName'],
+    serviceAccounts: [template.serviceAccountName && 'spec.template.serviceAccountName'],
     volumes: (template.volumes ?? []).map(
-      (volume, index) => !isPlainVolume(volume) && `template.volumes[${index}]`,
+      (volume, index) => !isPlainVolume(volume) && `spec.template.volumes[${index}]`,
     ),
     security: [
-      template.podSecurityContext && 'template.podSecurityContext',
-      template.securityContext && 'template.securityContext',
+      template.podSecurityContext && 'spec.template.podSecurityContext',
+      template.securityContext && 'spec.template.securityContext',
     ],
-    metadata: [template.labels && 'template.labels', template.annotations && 'template.annotations'],
-    priority: [template.priorityClassName && 'template.priorityClassName'],
-    runtime: [gpu?.runtimeClassName && 'gpu.runtimeClassName'],
+    metadata: [
+      template.labels && 'spec.template.labels',
+      template.annotations && 'spec.template.annotations',
+    ],
+    priority: [
+      template.priorityClassName && 'spec.template.priorityClassName',
+      metadata.labels?.[KUEUE.priority] !== undefined && `metadata.labels[${KUEUE.priority}]`,
+    ],
+    runtime: [gpu?.runtimeClassName && 'spec.gpu.runtimeClassName'],
     placement: [
-      template.nodeSelector && 'template.nodeSelector',
-      template.tolerations && 'template.tolerations',
-      template.affinity && 'template.affinity',
-      template.topologySpreadConstraints && 'template.topologySpreadConstraints',
-      template.schedulerName && 'template.schedulerName',
+      template.nodeSelector && 'spec.template.nodeSelector',
+      template.tolerations && 'spec.template.tolerations',
+      template.affinity && 'spec.template.affinity',
+      template.topologySpreadConstraints && 'spec.template.topologySpreadConstraints',
+      template.schedulerName && 'spec.template.schedulerName',
     ],
   };
   const used = Object.entries(paths).map(([group, found]) => [group, found.filter(Boolean)] as const);
@@ -72,10 +81,10 @@ function listSecretFields({ engine, template, model }: ModelDeploymentSpec): (st
   const reads = (source: unknown): boolean =>
     isObject(source) && (source.secretKeyRef !== undefined || source.configMapKeyRef !== undefined);
   return [
-    model.source.huggingFace?.tokenSecret && 'model.source.huggingFace.tokenSecret',
-    ...engine.env.map(({ valueFrom }, index) => reads(valueFrom) && `engine.env[${index}]`),
-    engine.envFrom.length > 0 && 'engine.envFrom',
-    (template.imagePullSecrets?.length ?? 0) > 0 && 'template.imagePullSecrets',
+    model.source.huggingFace?.tokenSecret && 'spec.model.source.huggingFace.tokenSecret',
+    ...engine.env.map(({ valueFrom }, index) => reads(valueFrom) && `spec.engine.env[${index}]`),
+    engine.envFrom.length > 0 && 'spec.engine.envFrom',
+    (template.imagePullSecrets?.length ?? 0) > 0 && 'spec.template.imagePullSecrets',
   ];
 }
 
@@ -120,12 +129,12 @@ function findOwnVolumes({ spec }: ModelDeployment): Problem[] {
   return [...taken, ...mounted].map((message) => ({ reason: 'VolumeNotAllowed', message }));
 }
 
-function findGroupProblems(spec: ModelDeploymentSpec, { podFields }: PodFieldSettings): Problem[] {
-  return Object.entries(listPodFields(spec))
+function findGroupProblems(model: ModelDeployment, { podFields }: PodFieldSettings): Problem[] {
+  return Object.entries(listPodFields(model))
     .filter(([group]) => !podFields.groups.includes(group as PodFieldGroup))
     .map(([group, paths]) => ({
       reason: 'PodFieldNotAllowed',
-      message: `spec.${paths.join(', spec.')}: this installation does not allow these fields; its administrator can allow them with ${group} in the chart's podFields.everyone`,
+      message: `${paths.join(', ')}: this installation does not allow these fields; its administrator can allow them with ${group} in the chart's podFields.everyone`,
     }));
 }
 

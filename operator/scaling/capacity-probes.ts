@@ -5,7 +5,8 @@ import { decideAccelerators } from '../resources/accelerators.ts';
 import { isGated } from '../status/placement.ts';
 import { orderFairly, type Waiting } from './fairness.ts';
 import { PassedDeployments } from './passed-deployments.ts';
-import { listStaying, type Surroundings, unschedulableMs } from './pods.ts';
+import { listStaying, unschedulableMs } from './pods.ts';
+import type { ScaledDeployment } from './scaled-deployment.ts';
 
 /** Pods that may be pending at once, per kind of GPU, while none finds a node; other deployments wait for their turn. */
 const MAX_PROBES = 8;
@@ -52,9 +53,14 @@ export function describeCapacityNeed(spec: ModelDeploymentSpec): string {
 export function describePlacement(
   key: string,
   { metadata, spec }: ModelDeployment,
-  seen: { pods: readonly V1Pod[]; deployment: Pick<Placement, 'waitingSince'> } & Surroundings,
+  seen: {
+    pods: readonly V1Pod[];
+    deployment: Pick<ScaledDeployment, 'waitingSince' | 'awaitedAt'>;
+    now: number;
+  },
 ): Placement {
   const staying = listStaying(seen.pods);
+  const { awaitedAt, waitingSince } = seen.deployment;
   const placed = staying.filter((pod) => pod.spec?.nodeName !== undefined).length;
   return {
     key,
@@ -62,8 +68,8 @@ export function describePlacement(
     need: describeCapacityNeed(spec),
     placed,
     pending: staying.filter((pod) => pod.spec?.nodeName === undefined && !isGated(pod)).length,
-    refusedMs: Math.max(0, ...staying.map((pod) => unschedulableMs(pod, seen))),
-    waitingSince: seen.deployment.waitingSince,
+    refusedMs: Math.max(0, ...staying.map((pod) => unschedulableMs(pod, { awaitedAt, now: seen.now }))),
+    waitingSince,
   };
 }
 

@@ -20,18 +20,16 @@ export const listStaying = (pods: readonly V1Pod[]): V1Pod[] =>
       status?.phase !== 'Succeeded',
   );
 
-/** When pods are looked at, and beside which others. */
-export interface Surroundings {
-  /** Pods of all deployments that drain for others. */
-  draining: readonly V1Pod[];
-  /** Unix milliseconds. */
+/** Unix milliseconds at which pods are looked at, and at which others last drained for them. */
+export interface Times {
+  awaitedAt: number;
   now: number;
 }
 
 /** `startMs`: how long a pod may take to become ready; later it occupies its node uselessly. */
 export function countPods(
   staying: readonly V1Pod[],
-  { wanted, startMs, ...seen }: { wanted: number; startMs: number } & Surroundings,
+  { wanted, startMs, ...times }: { wanted: number; startMs: number } & Times,
 ): PodCounts {
   const counts: PodCounts = {
     wanted,
@@ -47,19 +45,30 @@ export function countPods(
     else if (isGated(pod)) counts.gated++;
     else if (pod.spec?.nodeName === undefined) {
       counts.unscheduled++;
-      counts.unschedulableMs = Math.max(counts.unschedulableMs, unschedulableMs(pod, seen));
-    } else if (seen.now - scheduledAt(pod) > startMs) counts.broken++;
+      counts.unschedulableMs = Math.max(counts.unschedulableMs, unschedulableMs(pod, times));
+    } else if (times.now - scheduledAt(pod) > startMs) counts.broken++;
     else counts.starting++;
   }
   return counts;
 }
 
-/** How long the scheduler has found no node; 0 while it has not reported that, and while others drain for the pod. */
-export function unschedulableMs(pod: V1Pod, { draining, now }: Surroundings): number {
+/** The scheduler's refusal; undefined while it has reported none. */
+const findRefusal = (pod: V1Pod): Conditions[number] | undefined => {
   const scheduled = findCondition(pod, 'PodScheduled');
-  if (pod.spec?.nodeName !== undefined || isGated(pod) || scheduled?.status !== 'False') return 0;
-  if (listAwaited(pod, draining).length > 0) return 0;
-  return Math.max(0, now - toMillis(scheduled.lastTransitionTime ?? pod.metadata?.creationTimestamp));
+  const isWaiting = pod.spec?.nodeName === undefined && !isGated(pod);
+  return isWaiting && scheduled?.status === 'False' ? scheduled : undefined;
+};
+
+/** Whether it finds no node because others have not drained yet. */
+export const isAwaiting = (pod: V1Pod, draining: readonly V1Pod[], now: number): boolean =>
+  findRefusal(pod) !== undefined && listAwaited(pod, draining, now).length > 0;
+
+/** How long the scheduler has found no node, of the time since others drained; 0 while it has not reported that. */
+export function unschedulableMs(pod: V1Pod, { awaitedAt, now }: Times): number {
+  const refusal = findRefusal(pod);
+  if (!refusal) return 0;
+  const refusedAt = toMillis(refusal.lastTransitionTime ?? pod.metadata?.creationTimestamp);
+  return Math.max(0, now - Math.max(refusedAt, awaitedAt));
 }
 
 /** Waiting for capacity is not part of the load time. */

@@ -1,14 +1,14 @@
 /** The only writer of `spec.replicas` of scaled Deployments: with its own field manager (decision 0236), one write at a time per Deployment. */
 import type { V1Deployment } from '@kubernetes/client-node';
 import { ANNOTATIONS, FIELD_MANAGER, SCALER_FIELD_MANAGER } from '../../api/names.ts';
-import { isForbidden, isNotFound } from '../../kube/api-error.ts';
+import { isNotFound } from '../../kube/api-error.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Log } from '../../kube/log.ts';
 import { ownedFields } from '../../kube/managed-fields.ts';
 import { type KubeObject, objectKey, type Wire } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
 import type { Reason } from './reasons.ts';
-import { writeScale } from './scale-subresource.ts';
+import { isFrozenByKueue, writeScale } from './scale-subresource.ts';
 
 export type LiveDeployment = Wire<V1Deployment>;
 
@@ -76,7 +76,7 @@ export class ReplicaWriter {
       if (change === undefined || change.replicas === from) return;
       const { replicas, reason, cause } = change;
       await this.#apply(live, replicas, signal).catch((error) => {
-        if (!isForbidden(error)) throw error;
+        if (!isFrozenByKueue(error)) throw error;
         return this.#scale(live, replicas, signal);
       });
       this.#options.onWritten?.(objectKey(live), { from, to: replicas, reason, cause });
@@ -163,10 +163,16 @@ export class ReplicaWriter {
     this.#written.set(objectKey(live), { uid: uid!, replicas, generation: metadata.generation ?? 0 });
   }
 
-  /** Where a webhook refuses changes of the Deployment (docs/kueue.md). The response has no generation. */
+  /** The response has no generation. */
   async #scale(live: LiveDeployment, replicas: number, signal: AbortSignal): Promise<void> {
     await writeScale(this.#options.client, live, { replicas, signal });
     const { uid, generation = 0 } = live.metadata;
-    this.#written.set(objectKey(live), { uid: uid!, replicas, generation: generation + 1 });
+    const last = this.#written.get(objectKey(live));
+    const known = last?.uid === uid ? last!.generation : 0;
+    this.#written.set(objectKey(live), {
+      uid: uid!,
+      replicas,
+      generation: Math.max(generation, known) + 1,
+    });
   }
 }

@@ -10,7 +10,7 @@ import { Calendar } from '../resources/schedules.ts';
 import { isReady } from '../status/pod-findings.ts';
 import { Cordon } from './cordon.ts';
 import { decideScale, type ScaleDecision } from './decision.ts';
-import { countPods, listStaying, measureLoad } from './pods.ts';
+import { countPods, isAwaiting, listStaying, measureLoad } from './pods.ts';
 import { FIRST_REQUEST, NO_DEMAND } from './reasons.ts';
 import type { LiveDeployment } from './replica-writer.ts';
 import { resolveRules } from './rules.ts';
@@ -67,6 +67,8 @@ export class ScaledDeployment {
   decidedAt = 0;
   /** Unix milliseconds since when it needs more than has a node; undefined while it does not. */
   waitingSince: number | undefined;
+  /** Unix milliseconds at which others last drained for its pods. */
+  awaitedAt = 0;
   /** Names of pods that should sleep until a request arrives. */
   sleeping: string[] = [];
   /** As the last decision saw it. */
@@ -100,7 +102,8 @@ export class ScaledDeployment {
     });
     const trend = this.#trendOf(rules);
     trend.add(sample);
-    const counts = countPods(staying, { wanted: current, startMs, draining, now });
+    if (staying.some((pod) => isAwaiting(pod, draining, now))) this.awaitedAt = now;
+    const counts = countPods(staying, { wanted: current, startMs, awaitedAt: this.awaitedAt, now });
     const decision = decideScale({
       rules,
       demand: trend,

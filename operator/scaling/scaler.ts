@@ -1,4 +1,5 @@
 /** The autoscaler: decides deployments' replicas by their demand, and writes them. Runs only on the leader. */
+import type { V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import type { KubeClient } from '../../kube/client.ts';
 import type { Log } from '../../kube/log.ts';
@@ -48,6 +49,8 @@ export class Scaler {
   readonly #writer: ReplicaWriter;
   readonly #deployments: ScaledDeployments;
   readonly #probes = new CapacityProbes();
+  /** Pods that drain for others, as of the last sample. */
+  #draining: readonly V1Pod[] = [];
 
   constructor(options: ScalerOptions) {
     this.#options = options;
@@ -151,6 +154,7 @@ export class Scaler {
   /** Before the demand of all deployments is sampled, of which these are `scaled` now. */
   begin(scaled: ReadonlySet<string>): void {
     const now = this.#options.now();
+    this.#draining = this.#view.draining();
     this.#deployments.resetOthers(scaled);
     this.#probes.update(
       [...this.#deployments.entries()].flatMap((each) => this.#placementOf(...each, now)),
@@ -194,7 +198,7 @@ export class Scaler {
       model,
       live,
       pods,
-      draining: this.#view.draining(),
+      draining: this.#draining,
       sample,
       current,
       mayProbe,
@@ -263,8 +267,7 @@ export class Scaler {
   #placementOf(key: string, deployment: ScaledDeployment, now: number): Placement[] {
     const model = this.#view.modelOf(key);
     if (!model) return [];
-    const seen = { pods: this.#view.podsOf(key), draining: this.#view.draining(), deployment, now };
-    return [describePlacement(key, model, seen)];
+    return [describePlacement(key, model, { pods: this.#view.podsOf(key), deployment, now })];
   }
 
   #mayProbe = (key: string, { spec }: ScaledModel): boolean =>

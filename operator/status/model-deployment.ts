@@ -11,6 +11,7 @@ import {
   type Verdict,
   verdict,
 } from './condition-list.ts';
+import { GATED_REASONS } from './placement.ts';
 import { inspectPod, type PodFindings, withoutRemains } from './pod-findings.ts';
 import { evaluateEvictions, evaluatePods, evaluateShortage } from './pod-verdicts.ts';
 import { isRefusal, isRouteProblem, joinMessages, type Problem } from './problem.ts';
@@ -75,7 +76,8 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): M
   const route = evaluateRoute(deployment, facts);
   const count = { live: live.length, ready };
   const rollout = evaluateRollout(facts, live);
-  const progressing = evaluateProgress(facts, count, rollout.isRolling);
+  const isHeldBack = GATED_REASONS.includes(pods.gpus.reason);
+  const progressing = evaluateProgress(facts, count, { ...rollout, isHeldBack });
   const found = { facts, accepted, route, progressing, pods, count, rollout };
   const readiness = evaluateReadiness(deployment, found);
   const stamp = { generation: deployment.metadata.generation, now: facts.now };
@@ -192,12 +194,14 @@ function evaluateRollout({ deployment, isOutdated, desiredReplicas }: StatusFact
 function evaluateProgress(
   { deployment, desiredReplicas }: StatusFacts,
   { live, ready }: { live: number; ready: number },
-  isRolling: boolean,
+  { isRolling, isHeldBack }: { isRolling: boolean; isHeldBack: boolean },
 ): Verdict {
   const failure = findDeploymentCondition(deployment, 'ReplicaFailure', 'True');
   if (failure) return verdict('False', 'ReplicaFailure', failure.message ?? '');
   const stuck = findDeploymentCondition(deployment, 'Progressing', 'False');
-  if (stuck) return verdict('False', stuck.reason ?? 'ProgressDeadlineExceeded', stuck.message ?? '');
+  // The Deployment's deadline does not know of queues.
+  if (stuck && !isHeldBack)
+    return verdict('False', stuck.reason ?? 'ProgressDeadlineExceeded', stuck.message ?? '');
   const settled = live === desiredReplicas && ready === desiredReplicas && !isRolling;
   if (settled)
     return verdict('False', 'Complete', `${desiredReplicas} of ${desiredReplicas} replicas up to date`);

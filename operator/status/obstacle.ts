@@ -1,8 +1,11 @@
 /** What gateways are told of a deployment whose replicas do not become ready. */
+import type { V1Pod } from '@kubernetes/client-node';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { ModelDeploymentStatus } from '../../api/model-deployment.ts';
+import { toMillis } from '../../kube/time.ts';
 import { findCondition } from './condition-list.ts';
-import { WAITING_FOR_QUOTA } from './placement.ts';
+import { leavesInTime } from './eviction.ts';
+import { isQueued, WAITING_FOR_QUOTA } from './placement.ts';
 import { isRouteProblem } from './problem.ts';
 
 export type Obstacle = NonNullable<GatewayConfig['obstacle']>;
@@ -27,4 +30,17 @@ export function findObstacle({
     default:
       return undefined;
   }
+}
+
+/** Kueue gates each pod for a moment, also where it has quota. */
+const ADMISSION_MS = 10_000;
+
+/**
+ * Milliseconds for which a wait of these pods for quota may still be brief; infinite while a predecessor drains. Requests are held
+ * meanwhile.
+ */
+export function countBriefMs(pods: readonly V1Pod[], now: number): number {
+  if (pods.some((pod) => leavesInTime(pod, now))) return Number.POSITIVE_INFINITY;
+  const created = pods.filter(isQueued).map(({ metadata }) => toMillis(metadata?.creationTimestamp));
+  return Math.max(0, Math.min(...created) + ADMISSION_MS - now);
 }

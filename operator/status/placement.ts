@@ -23,10 +23,16 @@ export interface InspectedDeployment extends WantedGPUs {
   quotaReason?: string | undefined;
   /** Other deployments' pods that drain for others. */
   draining?: readonly V1Pod[];
+  /** Unix milliseconds. */
+  now: number;
 }
 
 /** Kueue holds the pods back. */
 export const WAITING_FOR_QUOTA = 'WaitingForQuota';
+/** Another controller than Kueue holds them back. */
+const SCHEDULING_GATED = 'SchedulingGated';
+/** Held back, for as long as that takes. */
+export const GATED_REASONS: readonly string[] = [WAITING_FOR_QUOTA, SCHEDULING_GATED];
 /** No node has enough of them free. */
 export const INSUFFICIENT_GPUS = 'InsufficientGPUs';
 
@@ -48,12 +54,12 @@ function describeGates(pod: V1Pod, quotaReason: string | undefined): Finding {
     };
   }
   const message = `waiting for admission: the controller of the scheduling gate ${gates} has not released the pod`;
-  return { reason: 'SchedulingGated', message };
+  return { reason: SCHEDULING_GATED, message };
 }
 
 export function findUnschedulable(
   pod: V1Pod,
-  { quotaReason, draining = [], ...wanted }: InspectedDeployment,
+  { quotaReason, draining = [], now, ...wanted }: InspectedDeployment,
 ): Unschedulable | undefined {
   if (pod.spec?.nodeName !== undefined) return undefined;
   if (isGated(pod)) return { gpus: false, ...describeGates(pod, quotaReason) };
@@ -62,6 +68,8 @@ export function findUnschedulable(
   const refusal = describeRefusal(scheduled.message ?? 'no node fits the pod', wanted);
   const { gpus, message } = refusal;
   const reason = gpus ? INSUFFICIENT_GPUS : (scheduled.reason ?? 'Unschedulable');
-  const awaited = listAwaited(pod, draining).map(({ metadata }) => toMillis(metadata?.deletionTimestamp));
+  const awaited = listAwaited(pod, draining, now).map(({ metadata }) =>
+    toMillis(metadata?.deletionTimestamp),
+  );
   return { gpus, reason: refusal.reason ?? reason, message, awaited };
 }

@@ -1,6 +1,7 @@
 /** Sums up all pods of a deployment: a condition for each stage, and the first obstacle. */
 import type { ModelDeploymentStatus } from '../../api/model-deployment.ts';
 import { type Verdict, verdict } from './condition-list.ts';
+import { isLate } from './eviction.ts';
 import { type Finding, INSUFFICIENT_GPUS, WAITING_FOR_QUOTA } from './placement.ts';
 import type { PodFindings } from './pod-findings.ts';
 import type { Problem } from './problem.ts';
@@ -21,6 +22,8 @@ interface Circumstances extends WantedGPUs {
   /** The engine fetches the weights itself, once it runs. */
   engineDownloads: boolean;
   startupTimeoutMs: number;
+  /** Unix milliseconds. */
+  now: number;
 }
 
 /** Other reasons are failures. */
@@ -40,7 +43,10 @@ export function evaluatePods(findings: readonly PodFindings[], circumstances: Ci
       obstacle: undefined,
       stall: undefined,
     };
-  const leaving = findings.filter(({ terminating }) => terminating);
+  // A pod that is stuck frees nothing.
+  const leaving = findings.filter(
+    ({ terminating, goneBy }) => terminating && !isLate(goneBy, circumstances.now),
+  );
   const gpus = evaluateGPUs(live, leaving, circumstances);
   const images = evaluateImages(live);
   const weights = evaluateWeights(live, circumstances);
@@ -188,7 +194,9 @@ export function evaluateEvictions(
   live: readonly PodFindings[],
 ): Verdict | undefined {
   const { count, message } = evictions ?? { count: 0, message: '' };
-  if (count < MIN_VAIN_EVICTIONS || live.length === 0 || live.some(({ ready }) => ready)) return undefined;
+  if (count < MIN_VAIN_EVICTIONS || live.some(({ ready }) => ready)) return undefined;
+  // Without pods, or quota for one, nothing is taken from them.
+  if (live.every(({ unschedulable }) => unschedulable?.reason === WAITING_FOR_QUOTA)) return undefined;
   return verdict('False', 'EvictedBeforeReady', `evicted ${count} times before a pod was ready: ${message}`);
 }
 

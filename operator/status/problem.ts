@@ -2,6 +2,8 @@
 export interface Problem {
   reason: string;
   message: string;
+  /** Its Deployment keeps the former spec: the API server refuses a change. */
+  isFrozen?: boolean;
 }
 
 const ROUTE_REASONS = new Set([
@@ -23,9 +25,6 @@ export const isBlocking = (problem: Problem): boolean => !isRouteProblem(problem
 /** The cluster lacks something, but the spec is valid: the object stays accepted. */
 export const isRefusal = ({ reason }: Problem): boolean =>
   !['NoIngressClass', 'NoHTTPRoute', 'NoGateway'].includes(reason);
-
-/** The API server refuses a change, as by a quota or an admission webhook: replicas serve as before. */
-export const isChangeRefusal = ({ reason }: Pick<Problem, 'reason'>): boolean => reason === 'Forbidden';
 
 /**
  * Reasons that end without an edit of the spec: when another object is created, changed or gone, or a name resolves.

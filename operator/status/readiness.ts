@@ -6,7 +6,7 @@ import type { V1Deployment, V1Pod } from '@kubernetes/client-node';
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { findDeploymentCondition, type Verdict, verdict } from './condition-list.ts';
 import type { PodVerdicts } from './pod-verdicts.ts';
-import { isChangeRefusal, isLasting, isRefusal, type Problem } from './problem.ts';
+import { isLasting, isRefusal, type Problem } from './problem.ts';
 
 interface Facts {
   deployment: V1Deployment | undefined;
@@ -76,9 +76,10 @@ function findObstacle(
       reason: 'Deleting',
       message: `${facts.pods.length} ${facts.pods.length === 1 ? 'pod' : 'pods'} left`,
     });
-  const isAtWork = rest !== undefined || count.ready > 0;
-  if (accepted.status === 'False' && !(isChangeRefusal(accepted) && isAtWork))
-    return phrase('Invalid', accepted);
+  const isAtRest = count.live === 0 || facts.deployment?.spec?.replicas === 0;
+  const isAtWork = facts.deployment !== undefined && (rest ? isAtRest : count.ready > 0);
+  const isOnlyFrozen = facts.problems.filter(isRefusal).every(({ isFrozen }) => isFrozen);
+  if (accepted.status === 'False' && !(isOnlyFrozen && isAtWork)) return phrase('Invalid', accepted);
   if (rest?.phase === 'Paused') return undefined;
   if (!rest && count.ready === 0) {
     if (progressing.reason === 'ReplicaFailure') return phrase('Failed', progressing);

@@ -44,7 +44,9 @@ const template = (more: object) => ({ template: more });
 const source = (more: object) => ({ model: { id: 'm', source: more } });
 const variable = (valueFrom: object) => engine({ env: [{ name: 'A', valueFrom }] });
 
-/** A spec for each field that a group protects. */
+const PRIORITY = { 'kueue.x-k8s.io/priority-class': 'high' };
+
+/** A spec, or labels, for each field that a group protects. */
 const GUARDED: [group: (typeof POD_FIELD_GROUPS)[number], spec: object][] = [
   ['images', engine({ image: 'own:1' })],
   ['images', engine({ command: ['sh'] })],
@@ -68,6 +70,7 @@ const GUARDED: [group: (typeof POD_FIELD_GROUPS)[number], spec: object][] = [
   ['metadata', template({ annotations: { 'iam.example.com/role': 'admin' } })],
   ['metadata', template({ labels: { app: 'billing' } })],
   ['priority', template({ priorityClassName: 'system-node-critical' })],
+  ['priority', { labels: PRIORITY }],
   ['runtime', { gpu: { runtimeClassName: 'other' } }],
 ];
 /** Fields that every member may write. */
@@ -84,6 +87,7 @@ const FREE: [what: string, spec: object][] = [
   ],
   ['weights in an image', source({ image: { reference: 'weights:1' } })],
   ['a volume of its own', template({ volumes: [{ name: 'a', emptyDir: {} }] })],
+  ['a queue', { labels: { 'kueue.x-k8s.io/queue-name': 'gpus' } }],
   ['a place', template({ nodeSelector: { a: 'b' }, tolerations: [{ operator: 'Exists' }] })],
   ['a Secret that they may use', variable({ secretKeyRef: { name: 'mine', key: 'k' } })],
 ];
@@ -112,10 +116,10 @@ describe('pod fields on a real API server with the chart', () => {
     });
     return { status: answer.statusCode, body: await answer.body.json() };
   };
-  const makeModel = (spec: object) => ({
+  const makeModel = ({ labels, ...spec }: { labels?: object } & object) => ({
     apiVersion: API_VERSION,
     kind: 'ModelDeployment',
-    metadata: { name: `model-${created++}` },
+    metadata: { name: `model-${created++}`, labels },
     spec: { kind: 'LLM', model: { id: 'm' }, engine: { preset: 'simulator' }, ...spec },
   });
   const create = (user: string, spec: object, namespace = TEAM) =>
@@ -180,10 +184,8 @@ describe('pod fields on a real API server with the chart', () => {
       const { status, body } = await create('anna', spec);
       expect(status, JSON.stringify(body)).to.equal(422);
       expect(body.message).to.include('modeldeployments/podfields');
-      const { spec: parsed } = modelDeployment.parse({
-        ...makeModel(spec),
-        metadata: { name: 'm', namespace: TEAM },
-      });
+      const made = makeModel(spec);
+      const parsed = modelDeployment.parse({ ...made, metadata: { ...made.metadata, namespace: TEAM } });
       expect(Object.keys(listPodFields(parsed)), 'as the operator sees them').to.deep.equal([group]);
     });
 
@@ -210,6 +212,7 @@ describe('pod fields on a real API server with the chart', () => {
     expect((await change({ model: { source: { s3: { uri: 's3://mine' }, none: null } } })).status).to.equal(
       422,
     );
+    expect((await as('anna', 'PATCH', path, { metadata: { labels: PRIORITY } })).status).to.equal(422);
     expect((await change({ template: null, engine: { args: ['--x'] } })).status).to.equal(200);
   });
 

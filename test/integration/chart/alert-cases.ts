@@ -71,7 +71,10 @@ export const ALERT_CASES: Record<string, AlertCase> = {
     after: 80,
   },
   BerthGPUsShort: {
-    series: { [condition('GPUsAvailable', 'GPUsShort')]: anHour },
+    series: {
+      [condition('GPUsAvailable', 'GPUsShort')]: anHour,
+      [condition('GPUsAvailable', 'WaitingForDrain')]: '1x90',
+    },
     before: 20,
     firing: 40,
     after: 80,

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { backoffDelay } from '../../../kit/retry.ts';
-import { isConflict, isNamespaceTerminating, parseApiError } from '../../../kube/api-error.ts';
+import { isConflict, isNamespaceTerminating, isUnserved, parseApiError } from '../../../kube/api-error.ts';
 import { isLaterVersion, objectKey, splitKey } from '../../../kube/object.ts';
 import { RESOURCES, resourcePath } from '../../../kube/resource.ts';
 
@@ -54,6 +54,9 @@ describe('Keys, versions, paths and errors', () => {
     expect(error.message).to.equal('create pods ns/x: 403 Forbidden: no');
     expect(isNamespaceTerminating(error)).to.equal(true);
     expect(isConflict(error)).to.equal(false);
+    const missing = { reason: 'NotFound', message: 'namespaces "ns" not found' };
+    expect(isUnserved(parseApiError('apply things ns/x', 404, JSON.stringify(missing)))).to.equal(false);
+    expect(isUnserved(parseApiError('apply things ns/x', 404, '404 page not found'))).to.equal(true);
     expect(parseApiError('get pods', 502, '<html>bad gateway').message).to.equal(
       'get pods: 502 HTTP502: <html>bad gateway',
     );

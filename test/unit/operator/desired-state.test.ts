@@ -87,6 +87,8 @@ describe('what ought to be in Redis', () => {
     } as never);
     expect(desired.deployment(sql)).to.deep.include({ addresses: ['10.0.0.1'], pods: 0 });
     // What was downloaded last, whatever its spec asks for by now.
+    models.noteObstacle('team-a/chat', 'WaitingForQuota');
+    expect(desired.deployment(sql)!.config, 'as its base').to.include({ obstacle: 'WaitingForQuota' });
     const [nested] = desired.deployment(NAME)!.config!.adapters as { servedModelName: string }[];
     expect(nested!.servedModelName).to.equal('sql-0123456789abcdef');
     putModel({ engine: { preset: 'sglang' } }, '2');

@@ -1,6 +1,6 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import { expect } from 'chai';
-import { Evictions } from '../../../../operator/model/evictions.ts';
+import { Evictions, watchEvictions } from '../../../../operator/model/evictions.ts';
 import { at, makePod, type PodShape } from '../status/pod-fixtures.ts';
 
 const KEY = 'team/qwen';
@@ -64,6 +64,30 @@ describe("evictions of a deployment's pods", () => {
   it('of pods that have served are not in vain', () => {
     see('p1', { ready: true, eviction: PREEMPTED, deleting: at(3) });
     expect(evictions.inVain(KEY)).to.equal(undefined);
+  });
+
+  it('count anew after nothing was to run', () => {
+    see('p1', { eviction: LATE });
+    evictions.reset(KEY);
+    see('p1', { eviction: LATE });
+    expect(evictions.inVain(KEY)).to.equal(undefined);
+  });
+
+  it('are not those of pods that have outlived their deployment', () => {
+    const keys = new Set<string>();
+    const models = { get: (key: string) => (keys.has(key) ? {} : undefined) };
+    const watching = { show: (_before: unknown, _pod: unknown) => {} };
+    const pods = {
+      onChange: (listener: typeof watching.show) => Object.assign(watching, { show: listener }),
+    };
+    watchEvictions({ pods, models } as never, evictions);
+    const pod = makePod({ uid: 'p1', eviction: LATE });
+    Object.assign(pod.metadata!, { namespace: 'team', labels: { 'berth.dev/deployment': 'qwen' } });
+    watching.show(undefined, pod);
+    expect(events).to.have.length(0);
+    keys.add(KEY);
+    watching.show(undefined, pod);
+    expect(events).to.have.length(1);
   });
 
   it('are forgotten with the deployment', () => {

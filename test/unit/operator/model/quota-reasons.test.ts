@@ -7,22 +7,25 @@ const PENDING = { type: 'QuotaReserved', status: 'False', reason: 'Pending', mes
 const POD = { metadata: { namespace: 'team', name: 'chat-1', uid: 'uid-1' } };
 
 /** `answer`: conditions of the only Workload, or the status of a refusal, by version. */
-function open(answer: (version: string) => object[] | number) {
+function open(answer: (version: string, namespace: string) => object[] | number) {
   const clock = { now: 0 };
   const calls: string[] = [];
+  const warnings = { count: 0 };
   const client = {
     list: ({ apiVersion }: { apiVersion: string }, { namespace, labelSelector }: Record<string, string>) => {
       const version = apiVersion.split('/')[1]!;
       calls.push(`${version} ${namespace} ${labelSelector}`);
-      const found = answer(version);
+      const found = answer(version, namespace!);
       if (typeof found === 'number')
         return Promise.reject(new KubeApiError({ code: found, reason: 'X', call: 'list' }, 'no'));
       return Promise.resolve({ items: [{ status: { conditions: found } }] });
     },
   };
-  const log = { warn: () => {} };
+  const log = { warn: () => warnings.count++ };
   const reasons = new QuotaReasons({ client, now: () => clock.now, log } as never);
-  return { calls, clock, read: () => reasons.read(POD as never, new AbortController().signal) };
+  const read = (namespace = 'team', uid = 'uid-1') =>
+    reasons.read({ metadata: { ...POD.metadata, namespace, uid } } as never, new AbortController().signal);
+  return { calls, warnings, clock, read };
 }
 
 describe('why Kueue holds a pod back', () => {
@@ -33,8 +36,10 @@ describe('why Kueue holds a pod back', () => {
   });
 
   it('is read of an older Kueue, too', async () => {
-    const { read } = open((version) => (version === 'v1beta2' ? 404 : [PENDING]));
+    const { calls, read } = open((version) => (version === 'v1beta2' ? 404 : [PENDING]));
     expect(await read()).to.equal(SENTENCE);
+    await read('team', 'uid-2');
+    expect(calls.map((call) => call.split(' ')[0])).to.deep.equal(['v1beta2', 'v1beta1', 'v1beta1']);
   });
 
   it('is a check of the queue once the quota is reserved', async () => {
@@ -67,6 +72,21 @@ describe('why Kueue holds a pod back', () => {
       await read();
       expect(calls).to.have.length(4);
     });
+
+  it('is read in other namespaces where it may not be in one', async () => {
+    const { read } = open((_, namespace) => (namespace === 'team' ? 403 : [PENDING]));
+    expect(await read()).to.equal(undefined);
+    expect(await read('other', 'uid-2')).to.equal(SENTENCE);
+  });
+
+  it('is not asked for during half a minute after a failure, which the log has once', async () => {
+    const { calls, warnings, clock, read } = open(() => 500);
+    for (const uid of ['uid-1', 'uid-2', 'uid-3']) await read('team', uid);
+    expect(calls).to.have.length(1);
+    clock.now += 30_000;
+    await read();
+    expect([calls.length, warnings.count]).to.deep.equal([2, 1]);
+  });
 
   it('stays as it was while the API server fails', async () => {
     let isDown = false;

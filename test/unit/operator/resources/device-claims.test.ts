@@ -48,9 +48,10 @@ describe('GPUs of a device class', () => {
 
   it('are those of the vendor in the name of the class', () => {
     const keysOf = (deviceClass: string) =>
-      build({ gpu: { count: 1, deviceClass } }).pod.tolerations!.map(({ key }) => key);
+      build({ gpu: { count: 1, deviceClass } }).pod.tolerations?.map(({ key }) => key);
     expect(keysOf('gpu.nvidia.com')).to.deep.equal(['nvidia.com/gpu']);
     expect(keysOf('gpu.amd.com')).to.deep.equal(['amd.com/gpu']);
+    expect(keysOf('gpu.intel.com') ?? []).to.deep.equal([]);
     const problems = build({ gpu: { count: 1, deviceClass: 'gpu.intel.com' } }).problems;
     expect(problems[0]).to.include({ reason: 'AcceleratorNotSupported' });
     expect(problems[0]!.message).to.include('spec.gpu.deviceClass gpu.intel.com');

@@ -175,6 +175,14 @@ describe('groups of pod fields', () => {
       expect(messages(spec, { podFields: allow(false) })).to.equal('');
     });
 
+  it("have Kueue's priority, which preempts others, among them", () => {
+    const model = makeModel({}, { labels: { 'kueue.x-k8s.io/priority-class': 'high' } });
+    const words =
+      /^PodFieldNotAllowed: metadata\.labels\[kueue\.x-k8s\.io\/priority-class\].*with priority in/;
+    expect(messages(model, { podFields: allow(false, []) })).to.match(words);
+    expect(messages(model, { podFields: allow(false, ['priority']) })).to.equal('');
+  });
+
   it('leave all that a model needs to everyone', () => {
     const spec = {
       replicas: 2,

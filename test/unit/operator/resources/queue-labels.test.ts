@@ -17,12 +17,16 @@ describe("Kueue's labels of a ModelDeployment", () => {
   });
 
   it('are the only labels that pods take from it', () => {
-    expect(label({ [QUEUE]: 'gpus' }).template.metadata!.labels).not.to.have.property('team');
+    const prebuilt = 'kueue.x-k8s.io/prebuilt-workload-name';
+    const { template } = label({ [QUEUE]: 'gpus', [prebuilt]: 'other' });
+    expect(template.metadata!.labels).not.to.have.any.keys('team', prebuilt);
   });
 
   it('yield to those of spec.template', () => {
     const spec = { template: { labels: { [QUEUE]: 'own' } } };
-    expect(label({ [QUEUE]: 'gpus' }, spec).template.metadata!.labels).to.include({ [QUEUE]: 'own' });
+    const overridden = label({ [QUEUE]: 'gpus' }, spec);
+    expect(overridden.template.metadata!.labels).to.include({ [QUEUE]: 'own' });
+    expect(inputsOf(overridden), 'no restart').to.equal(inputsOf(label({}, spec)));
   });
 
   it('roll the pods when they change, and other labels do not', () => {

@@ -153,6 +153,24 @@ describe('a scaled deployment', () => {
     expect(deployment.report.current).not.to.have.property('asleep');
   });
 
+  it('is not short as soon as others have drained for its pod, but only once that finds no node then', () => {
+    const refusal = { type: 'PodScheduled', status: 'False', lastTransitionTime: iso(0) };
+    const refused = {
+      metadata: { name: 'p1', uid: 'u1', labels: { 'kueue.x-k8s.io/queue-name': 'gpus' } },
+      status: { conditions: [refusal] },
+    } as unknown as V1Pod;
+    const eviction = { type: 'TerminationTarget', status: 'True', reason: 'WorkloadEvictedDueToPreempted' };
+    const leaving = {
+      metadata: { name: 'p0', deletionTimestamp: iso(300) },
+      spec: { nodeName: 'n1' },
+      status: { conditions: [eviction] },
+    } as unknown as V1Pod;
+    const waitAt = (second: number, draining: V1Pod[]) =>
+      look(second, { pods: [refused], loads: {}, draining })!.counts.unschedulableMs;
+    expect(waitAt(200, [leaving])).to.equal(0);
+    expect(waitAt(202, [])).to.equal(2_000);
+  });
+
   it('decides nothing by a sample that is not newer', () => {
     const pods = [makePod('p1', 1)];
     expect(look(10, { pods })).to.not.equal(undefined);

@@ -494,6 +494,30 @@ describe('the status of a ModelDeployment', () => {
     });
     expect(evaluate(1, {})).not.to.include({ reason: 'EvictedBeforeReady' });
     expect(evaluate(3, { ready: true })).not.to.include({ reason: 'EvictedBeforeReady' });
+    expect(evaluate(3, { gates: ['kueue.x-k8s.io/admission'] })).to.include({ reason: 'WaitingForQuota' });
+  });
+
+  it('is not stuck beyond the deadline of its Deployment while its pods are held back', () => {
+    const conditions = [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded' }];
+    const evaluate = (shape: object) => {
+      const facts = makeFacts({
+        deployment: makeDeployment({ updatedReplicas: 1, conditions }),
+        pods: [makePod(shape)],
+      });
+      return findCondition(deriveStatus(makeModel(), facts).conditions, 'Progressing');
+    };
+    for (const gate of ['kueue.x-k8s.io/admission', 'example.com/queue'])
+      expect(evaluate({ gates: [gate] })).to.include({ status: 'True', reason: 'Scaling' });
+    expect(evaluate({ node: null })).to.include({ status: 'False', reason: 'ProgressDeadlineExceeded' });
+  });
+
+  it('does not wait for a pod to drain that is stuck', () => {
+    const evaluate = (minutes: number) => {
+      const pods = [makePod({ unscheduled: GPU_REFUSAL }), makePod({ deleting: at(minutes) })];
+      return findCondition(deriveStatus(makeModel(), makeFacts({ pods })).conditions, 'GPUsAvailable');
+    };
+    expect(evaluate(-1)).to.include({ reason: 'WaitingForDrain' });
+    expect(evaluate(-2)).to.include({ reason: 'InsufficientGPUs' });
   });
 
   it('says why no replica is available where none is wanted', () => {
@@ -546,7 +570,9 @@ describe('the status of a ModelDeployment', () => {
   });
 
   it('comes out the same for the same facts an hour later, whatever they are: nothing is written while nothing happens', () => {
-    for (const { name, spec = {}, metadata = {}, facts } of table) {
+    for (const { name, reason, spec = {}, metadata = {}, facts } of table) {
+      // A drain that has not ended by then is stuck.
+      if (reason === 'WaitingForDrain') continue;
       const first = deriveStatus(makeModel({ spec, metadata }), makeFacts(facts));
       const model = makeModel({ spec, metadata, status: first });
       expect(deriveStatus(model, { ...makeFacts(facts), now: NOW + 3_600_000 }), name).to.deep.equal(first);

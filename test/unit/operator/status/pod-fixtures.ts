@@ -19,6 +19,7 @@ export function makeModel(
 }
 
 export interface PodShape {
+  uid?: string;
   engine?: Partial<V1ContainerStatus>;
   gateway?: Partial<V1ContainerStatus>;
   init?: Partial<V1ContainerStatus>;
@@ -72,6 +73,7 @@ export function makePod(shape: PodShape = {}): V1Pod {
   return {
     metadata: {
       name: 'qwen-1',
+      ...(shape.uid && { uid: shape.uid }),
       creationTimestamp: shape.created ?? at(-10),
       deletionTimestamp: shape.deleting,
       labels: {

@@ -101,7 +101,8 @@ describe('a Deployment', () => {
 });
 
 describe('a change that an admission webhook refuses', () => {
-  const problems = [{ reason: 'Forbidden', message: 'metadata.labels: field is immutable' }];
+  const refusal = { reason: 'Forbidden', message: 'metadata.labels: field is immutable' };
+  const problems = [{ ...refusal, isFrozen: true }];
   const evaluate = (facts: Partial<StatusFacts>, spec: object = {}) => {
     const status = deriveStatus(makeModel({ spec }), makeFacts({ problems, ...facts }));
     const reasonOf = (type: string) => findCondition(status.conditions, type)?.reason;
@@ -126,6 +127,19 @@ describe('a change that an admission webhook refuses', () => {
 
   it('is what a deployment lacks of which nothing serves', () =>
     expect(evaluate({})).to.deep.equal(['Invalid', 'Forbidden', 'Forbidden', undefined]));
+
+  it('does not leave a paused one paused whose replicas still serve, or that has no Deployment', () => {
+    const rest = { desiredReplicas: 0, pods: [makePod({ ready: true })] };
+    expect(evaluate(rest, { paused: true })[0]).to.equal('Invalid');
+    const deployment = { ...makeDeployment(), spec: { replicas: 0 } as never };
+    expect(evaluate({ ...rest, deployment }, { paused: true })[0], 'once they are to go').to.equal('Paused');
+    expect(evaluate({ desiredReplicas: 0, deployment: undefined }, { paused: true })[0]).to.equal('Invalid');
+  });
+
+  it("is not the same as another child's refusal, such as the Ingress's", () =>
+    expect(evaluate({ pods: [makePod({ ready: true })], problems: [...problems, refusal] })[0]).to.equal(
+      'Invalid',
+    ));
 
   it('is not the same as a spec that is wrong', () => {
     const wrong = [{ reason: 'SecretNotFound', message: 'no Secret' }];
