@@ -81,7 +81,7 @@ cli: $(INSTALLED) ## Pack the command berth as dist-cli/berth.tgz, for npm insta
 STAGES := lint types verify unit integration launch conformance console bench integration-cluster chart kind e2e
 
 .PHONY: test test-clients test-cluster test-all $(addprefix test-,$(STAGES))
-test: $(INSTALLED) ## Test Berth's own behavior: lint types verify unit integration (11 min on two cores)
+test: $(INSTALLED) ## Test Berth's own behavior: lint types verify unit integration (9 min on two cores)
 	@node tools/stages.ts test
 test-clients: $(INSTALLED) ## Test what people use: launch (make run) conformance (SDKs, agents) console (Chromium) bench (18 min)
 	@node tools/stages.ts test-clients
