@@ -113,7 +113,9 @@ describe('the check of a GPU', function () {
       );
       expect([lines.size, code]).to.deep.equal([1, 0]);
       const equal = await check('narrow', key, { PRIORITY_KEY: key, ONLY: 'key of higher' });
-      expect(equal.lines.get(PRIORITY)).to.match(/^failed .*before \d+ of \d+ that waited/);
+      // A short request of equal priority may pass some of the long ones by itself.
+      const countPassed = (run: CheckRun) => Number(/before (\d+) of/.exec(run.lines.get(PRIORITY)!)![1]);
+      expect(countPassed(equal)).to.be.below(countPassed({ lines, code } as CheckRun));
     },
   );
 
