@@ -45,8 +45,7 @@ export const engineAdapters = z
   );
 
 /** Engines that can load and unload adapters while they run, and refuse a request for one that is not loaded. */
-export const canServeAdapters = (preset: EnginePreset): boolean =>
-  preset === 'vllm' || preset === 'simulator';
+export const ADAPTER_PRESETS: readonly EnginePreset[] = ['vllm', 'simulator'];
 
 /** Below those that PyTorch and vLLM use among their processes (29500, 29550). */
 const FIRST_PORT = 20_000;

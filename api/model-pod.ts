@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ENGINE_PRESETS } from './engine-presets.ts';
 import { ENGINE_ROUTES } from './engine-routes.ts';
 import { cel, environmentVariable, objectName, passthrough, stringMap } from './kubernetes-types.ts';
-import { engineAdapters } from './model-adapter.ts';
+import { ADAPTER_PRESETS, engineAdapters } from './model-adapter.ts';
 import { MODEL_FAMILIES } from './model-families.ts';
 import { duration, quantity, quantityBetween } from './quantity.ts';
 
@@ -100,7 +100,7 @@ export const modelEngine = z
         fieldPath: '.image',
       },
       {
-        rule: "!has(self.adapters) || self.preset in ['vllm', 'simulator']",
+        rule: `!has(self.adapters) || self.preset in [${ADAPTER_PRESETS.map((preset) => `'${preset}'`).join(', ')}]`,
         message: 'engine.adapters is allowed with preset vllm only',
         fieldPath: '.adapters',
       },

@@ -1,24 +1,23 @@
 /** What a deployment's engines had to do over time: requests that ran and waited, and the KV cache. */
-import { SegmentedControl, Stack, Text } from '@mantine/core';
+import { Stack, Text } from '@mantine/core';
 import { keepPreviousData } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
 import { type DeploymentView, USAGE_RANGES } from '../../api.ts';
 import { routes } from '../../routes.ts';
 import { useRead } from '../client/namespace.ts';
 import { useAccess } from '../client/session.ts';
-import { useFilters } from '../parts/filters.ts';
 import { Loaded } from '../parts/page.tsx';
 import { EmptyState, PageLoader } from '../parts/page-states.tsx';
+import { RangeChoice, useRange } from '../parts/range-choice.tsx';
 
 // Charts are most of this tab's code.
 const LoadCharts = lazy(async () => ({ default: (await import('./load-charts.tsx')).LoadCharts }));
 
 export function LoadTab({ name, kind }: Pick<DeploymentView, 'name' | 'kind'>) {
-  const { search, change } = useFilters();
   const { readRequests = false } = useAccess();
   // Videos have a list of their own.
   const isLinked = readRequests && kind !== 'Video';
-  const range = USAGE_RANGES.find((known) => known === search.get('range')) ?? USAGE_RANGES[0];
+  const range = useRange(USAGE_RANGES, USAGE_RANGES[0]);
   const query = useRead(
     routes.readUsage,
     { deployment: name, range },
@@ -26,13 +25,7 @@ export function LoadTab({ name, kind }: Pick<DeploymentView, 'name' | 'kind'>) {
   );
   return (
     <Stack>
-      <SegmentedControl
-        aria-label="Time range"
-        data={[...USAGE_RANGES]}
-        value={range}
-        onChange={(next) => change({ range: next })}
-        w="fit-content"
-      />
+      <RangeChoice ranges={USAGE_RANGES} value={range} />
       <Loaded query={query}>
         {(usage) =>
           usage.total.inflightPeak === 0 ? (

@@ -1,6 +1,6 @@
 /** Usage of deployments over time, and remaining credit. */
 import '../theme/later-styles.ts';
-import { Group, SegmentedControl, Select } from '@mantine/core';
+import { Group, Select } from '@mantine/core';
 import { keepPreviousData } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
 import { type TrafficView, USAGE_RANGES, type UsageView } from '../../api.ts';
@@ -9,6 +9,7 @@ import { useRead } from '../client/namespace.ts';
 import { useFilters } from '../parts/filters.ts';
 import { Loaded, Page } from '../parts/page.tsx';
 import { EmptyState, PageLoader } from '../parts/page-states.tsx';
+import { RangeChoice, useRange } from '../parts/range-choice.tsx';
 import { KeyUsage } from '../usage/key-usage.tsx';
 import { UsageTotals } from '../usage/usage-totals.tsx';
 
@@ -29,7 +30,7 @@ export function UsagePage() {
   const busiest = useBusiest(search.has('deployment'));
   // One by default: counts of several deployments can be added, latencies cannot.
   const chosen = search.get('deployment') ?? busiest ?? names[0] ?? ALL;
-  const range = USAGE_RANGES.find((known) => known === search.get('range')) ?? DEFAULT_RANGE;
+  const range = useRange(USAGE_RANGES, DEFAULT_RANGE);
   const deployment = chosen === ALL ? '' : chosen;
   const query = useRead(
     routes.readUsage,
@@ -56,12 +57,7 @@ export function UsagePage() {
           searchable
           w={{ base: '100%', xs: 220 }}
         />
-        <SegmentedControl
-          aria-label="Time range"
-          data={[...USAGE_RANGES]}
-          value={range}
-          onChange={(next) => change({ range: next })}
-        />
+        <RangeChoice ranges={USAGE_RANGES} value={range} />
       </Group>
       <Loaded query={query}>
         {(usage) => <Usage usage={usage} range={range} deployment={deployment} />}
