@@ -33,15 +33,25 @@ export function linkLibrary(files: ReadonlyMap<string, string>): string {
   for (const file of parsed.values()) checkNames(file, parsed, prelude);
   const functions = [...parsed.values()].filter(({ name }) => !name.startsWith('include/'));
   checkSignatures(functions);
-  const used = new Set([...parsed.values()].flatMap((file) => [...file.used]));
+  const includes = orderIncludes(functions, parsed);
+  const shared = listUsed(includes);
+  const listStatements = (isNeeded: (name: string) => boolean): string[] =>
+    [...prelude].filter(([name]) => isNeeded(name)).map(([, statement]) => statement);
   return `${[
     `#!lua name=${FUNCTIONS_LIBRARY}`,
-    ...[...prelude].filter(([name]) => used.has(name)).map(([, statement]) => statement),
-    ...orderIncludes(functions, parsed).map(({ text }) => text),
-    // Each with its own locals.
-    ...functions.map(({ text }) => `do\n${text}\nend`),
+    ...listStatements((name) => shared.has(name)),
+    ...includes.map(({ text }) => text),
+    // Each with its own locals: Lua takes at most 200 at a time.
+    ...functions.flatMap(({ used, text }) => [
+      'do',
+      ...listStatements((name) => used.has(name) && !shared.has(name)),
+      text,
+      'end',
+    ]),
   ].join('\n')}\n`;
 }
+
+const listUsed = (files: readonly LuaFile[]): Set<string> => new Set(files.flatMap(({ used }) => [...used]));
 
 function parseFile(name: string, text: string): LuaFile {
   const code = text.replace(/--.*$/gm, '').replace(/'(?:[^'\\\n]|\\.)*'/g, "''");
