@@ -36,6 +36,7 @@ const REQUESTS = STATUSES.map((status, index) => ({
   ...(status === 'failed' && { errorCode: 'vram_exceeded', errorMessage: 'The GPU ran out of memory.' }),
   submitter: { kind: 'key', name: 'app', hint: 'sk-berth-…x3a0' },
   price: '0.04',
+  place: status === 'queued' ? { position: 3, queued: 1_240, startsInMs: 150_000 } : null,
 }));
 
 const RECENT: RecentRequestView[] = [200, 200, 429, 502].map((status, index) => ({

@@ -21,7 +21,7 @@ interface Recorded {
   version: string;
   flags: string[];
   values: Record<string, string[]>;
-  /** Of tool calls and reasoning. */
+  /** Those of tool calls and of reasoning. */
   parsers?: string[];
 }
 
