@@ -227,7 +227,7 @@ export const listScenes = (): Scene[] => [
   { name: 'transcription', path: `${OWN}?tab=playground`, deployment: { kind: 'Transcription' } },
   { name: 'requests with data', path: 'requests', answers: { requests: LISTED } },
   { name: 'latest requests', path: 'requests?view=all', answers: { 'recent-requests': RECENT } },
-  ...[1, 3].map((index) => ({
+  ...[0, 1, 3].map((index) => ({
     name: `request ${STATUSES[index]}`,
     path: `requests?request=free-video/${id('req', index)}`,
     answers: { requests: LISTED, [`requests/free-video/${id('req', index)}`]: REQUESTS[index] },
