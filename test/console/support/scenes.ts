@@ -36,7 +36,6 @@ const REQUESTS = STATUSES.map((status, index) => ({
   ...(status === 'failed' && { errorCode: 'vram_exceeded', errorMessage: 'The GPU ran out of memory.' }),
   submitter: { kind: 'key', name: 'app', hint: 'sk-berth-…x3a0' },
   price: '0.04',
-  place: status === 'queued' ? { position: 3, queued: 1_240, startsInMs: 150_000 } : null,
 }));
 
 const RECENT: RecentRequestView[] = [200, 200, 429, 502].map((status, index) => ({
@@ -53,6 +52,8 @@ const RECENT: RecentRequestView[] = [200, 200, 429, 502].map((status, index) => 
   outputTokens: status === 200 ? 96 : null,
   submitter: index === 1 ? { kind: 'playground', name: 'ada' } : { kind: 'key', name: 'app', hint: null },
 }));
+
+const PLACE = { position: 3, queued: 1_240, startsInMs: 150_000 };
 
 const LISTED = listRequests(...REQUESTS);
 
@@ -230,7 +231,10 @@ export const listScenes = (): Scene[] => [
   ...[0, 1, 3].map((index) => ({
     name: `request ${STATUSES[index]}`,
     path: `requests?request=free-video/${id('req', index)}`,
-    answers: { requests: LISTED, [`requests/free-video/${id('req', index)}`]: REQUESTS[index] },
+    answers: {
+      requests: LISTED,
+      [`requests/free-video/${id('req', index)}`]: { ...REQUESTS[index], place: index === 0 ? PLACE : null },
+    },
     wait: isOpen,
   })),
   { name: 'deliveries with data', path: 'deliveries', answers: { deliveries: DELIVERIES } },
