@@ -1,17 +1,12 @@
 /** What each key used of each model on each day, and what it cost: as a table, and as CSV to download. */
 import { Button, Group, Stack, Table, Text, Title } from '@mantine/core';
-import { lazy, Suspense } from 'react';
 import type { KeyUsageView } from '../../api.ts';
 import { locate, routes } from '../../routes.ts';
 import { useNamespace, useRead } from '../client/namespace.ts';
 import { ArrangedTable, useArrangement } from '../parts/arranged-list.tsx';
 import type { Column } from '../parts/arrangement.ts';
 import { Loaded } from '../parts/page.tsx';
-import { PageLoader } from '../parts/page-states.tsx';
 import { findDays, nameKey } from './key-usage-rows.ts';
-
-// As the other charts, later than the totals.
-const CostChart = lazy(async () => ({ default: (await import('./cost-chart.tsx')).CostChart }));
 
 /** They are written by gateways each 10 s, and cost a read for each deployment and day. */
 const INTERVAL_MS = 60_000;
@@ -50,16 +45,7 @@ export function KeyUsage({ deployment, range }: KeyUsageProps) {
           Download CSV
         </Button>
       </Group>
-      <Loaded query={query}>
-        {(rows) => (
-          <>
-            <Suspense fallback={<PageLoader />}>
-              <CostChart rows={rows} days={{ from, to }} isOneDeployment={deployment !== ''} />
-            </Suspense>
-            <KeyUsageTable rows={rows} />
-          </>
-        )}
-      </Loaded>
+      <Loaded query={query}>{(rows) => <KeyUsageTable rows={rows} />}</Loaded>
     </Stack>
   );
 }

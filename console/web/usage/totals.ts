@@ -15,10 +15,6 @@ export const formatCount = (count: number): string =>
 export const countOf = (count: number, noun: string): string =>
   `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 
-/** An amount in the currency of the prices, without one's name: three digits of what is below 1. */
-export const formatCost = (cost: number): string =>
-  cost.toLocaleString('en', cost < 1 ? { maximumSignificantDigits: 3 } : { maximumFractionDigits: 2 });
-
 /** Such as "2.5%". */
 export function formatShare(part: number, whole: number): string {
   const percent = Number((whole > 0 ? (100 * part) / whole : 0).toFixed(1));
