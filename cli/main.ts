@@ -4,6 +4,7 @@ import { VERSION } from '../api/names.ts';
 import { DEFAULT_NAMESPACE } from '../launch/local-plan.ts';
 import { readCatalog } from './deployment/catalog.ts';
 import { deploy, printManifest } from './deployment/deploy.ts';
+import { printHistory, restart, rollBack } from './deployment/history.ts';
 import { createKey } from './deployment/key.ts';
 import { printLogs, readLogRequest } from './deployment/logs.ts';
 import { explainDeployment } from './deployment/why.ts';
@@ -35,6 +36,9 @@ const RUNS: Record<Exclude<CommandName, 'listen' | 'completion'>, Run> = {
     createKey(target, { name, limits: values }, output),
   chat,
   deploy,
+  history: (target, { positionals: [name] }, output) => printHistory(target, name!, output),
+  rollback: rollBack,
+  restart,
   claude: runAgent('claude'),
   codex: runAgent('codex'),
   opencode: runAgent('opencode'),

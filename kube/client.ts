@@ -190,14 +190,22 @@ export function createKubeClient(options: ClientOptions) {
         body: object,
       }),
 
-    /** Replaces an object; with its `resourceVersion`, only if nobody changed it since. */
-    update: <T extends KubeObject>(resource: Resource, object: T, call: CallOptions = {}) =>
+    /**
+     * Replaces an object; with its `resourceVersion`, only if nobody changed it since. `isStrict`: unknown fields are refused, not
+     * dropped.
+     */
+    update: <T extends KubeObject>(
+      resource: Resource,
+      object: T,
+      { isStrict, ...call }: CallOptions & { isStrict?: boolean } = {},
+    ) =>
       read<T>({
         ...call,
         verb: 'update',
         resource,
         at: object.metadata,
         method: 'PUT',
+        ...(isStrict && { query: { fieldValidation: 'Strict' } }),
         contentType: 'application/json',
         body: object,
       }),
@@ -245,6 +253,20 @@ export function createKubeClient(options: ClientOptions) {
         method: 'DELETE',
         contentType: 'application/json',
         body: { propagationPolicy: propagation, gracePeriodSeconds, ...preconditions },
+      });
+    },
+
+    /** Deletes a pod with its own grace period, if its disruption budget allows it now; 429 otherwise. */
+    async evict({ name, namespace }: ObjectName, { uid, ...call }: CallOptions & { uid?: string } = {}) {
+      const deleteOptions = uid ? { preconditions: { uid } } : {};
+      await send({
+        ...call,
+        verb: 'create',
+        resource: RESOURCES.Pod,
+        at: { namespace, name, subresource: 'eviction' },
+        method: 'POST',
+        contentType: 'application/json',
+        body: { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace }, deleteOptions },
       });
     },
 

@@ -13,7 +13,7 @@ const PAGE = 100;
 
 /** Fields that the operator has not written yet are absent. */
 export type Deployment = KubeObject & {
-  spec: Pick<ModelDeployment['spec'], 'kind' | 'model' | 'adapterOf'>;
+  spec: Pick<ModelDeployment['spec'], 'kind' | 'model' | 'adapterOf' | 'paused'>;
   status?: Partial<ModelDeployment['status']>;
 };
 
