@@ -179,21 +179,23 @@ export function createKubeClient(options: ClientOptions) {
       };
     },
 
-    create: <T extends KubeObject>(resource: Resource, object: T, call: CallOptions = {}) =>
+    /** Creates an object, or a subresource of the one that it names. */
+    create: <T extends KubeObject>(
+      resource: Resource,
+      object: T,
+      { subresource, ...call }: CallOptions & { subresource?: string } = {},
+    ) =>
       read<T>({
         ...call,
         verb: 'create',
         resource,
-        at: { namespace: object.metadata.namespace },
+        at: { namespace: object.metadata.namespace, ...(subresource && { name: object.metadata.name, subresource }) },
         method: 'POST',
         contentType: 'application/json',
         body: object,
       }),
 
-    /**
-     * Replaces an object; with its `resourceVersion`, only if nobody changed it since. `isStrict`: unknown fields are refused, not
-     * dropped.
-     */
+    /** Replaces an object; with its `resourceVersion`, only if nobody changed it since. `isStrict`: refuses unknown fields. */
     update: <T extends KubeObject>(
       resource: Resource,
       object: T,
@@ -253,20 +255,6 @@ export function createKubeClient(options: ClientOptions) {
         method: 'DELETE',
         contentType: 'application/json',
         body: { propagationPolicy: propagation, gracePeriodSeconds, ...preconditions },
-      });
-    },
-
-    /** Deletes a pod with its own grace period, if its disruption budget allows it now; 429 otherwise. */
-    async evict({ name, namespace }: ObjectName, { uid, ...call }: CallOptions & { uid?: string } = {}) {
-      const deleteOptions = uid ? { preconditions: { uid } } : {};
-      await send({
-        ...call,
-        verb: 'create',
-        resource: RESOURCES.Pod,
-        at: { namespace, name, subresource: 'eviction' },
-        method: 'POST',
-        contentType: 'application/json',
-        body: { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace }, deleteOptions },
       });
     },
 

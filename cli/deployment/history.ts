@@ -1,6 +1,4 @@
-/** `berth history`, `berth rollback` and `berth restart`: former specs of a deployment, and its replicas anew. */
-import { describeRestart } from '../../api/restart.ts';
-import { findSourceOfTruth } from '../../api/source-of-truth.ts';
+/** `berth history` and `berth rollback`: former specs of a deployment. */
 import { listDifferences, type SpecDifference } from '../../api/spec-difference.ts';
 import { describeHistory, type HistoryEntry } from '../../api/spec-history.ts';
 import {
@@ -14,7 +12,7 @@ import {
   type SpecRevision,
   specVersion,
 } from '../../api/spec-revision.ts';
-import { isConflict, KubeApiError } from '../../kube/api-error.ts';
+import { isConflict } from '../../kube/api-error.ts';
 import { listInPages } from '../../kube/list-pages.ts';
 import { RESOURCES } from '../../kube/resource.ts';
 import { BERTH_RESOURCES } from '../../operator/framework/berth-resources.ts';
@@ -22,7 +20,7 @@ import type { Invocation } from '../framework/command-line.ts';
 import { Failure } from '../framework/failure.ts';
 import type { Output } from '../framework/output.ts';
 import type { Target } from '../framework/target.ts';
-import { type Deployment, findDeployment, listPods } from './deployment.ts';
+import { type Deployment, findDeployment, warnOfSource } from './deployment.ts';
 
 const { ModelDeployment } = BERTH_RESOURCES;
 /** The operator writes the status in between. */
@@ -151,60 +149,4 @@ async function replaceSpec(
       if (!isConflict(error) || attempt === MAX_ATTEMPTS) throw error;
     }
   }
-}
-
-function warnOfSource({ metadata }: Deployment, output: Output): void {
-  const source = findSourceOfTruth(metadata);
-  if (source === null) return;
-  const { name } = metadata;
-  output.note(
-    `${source} manages ${name} and will put its own spec back at its next sync: change it there as well.`,
-  );
-}
-
-export async function restart(
-  target: Target,
-  { positionals: [named], values }: Invocation,
-  output: Output,
-): Promise<void> {
-  const name = named!;
-  const deployment = await findDeployment(target, name);
-  if (values.replica !== undefined) return restartReplica(target, deployment, values.replica, output);
-  const { client, namespace } = target;
-  const { patch, refusal } = describeRestart(name, deployment.spec, new Date());
-  if (refusal !== undefined) throw new Failure('failed', refusal);
-  await client.mergePatch(ModelDeployment, { at: { namespace, name }, patch });
-  output.show(
-    { name, namespace, replica: null },
-    () => `The replicas of ${name} are replaced one by one, and finish their requests first.`,
-  );
-  warnOfSource(deployment, output);
-}
-
-async function restartReplica(
-  target: Target,
-  deployment: Deployment,
-  replica: string,
-  output: Output,
-): Promise<void> {
-  const { client, namespace } = target;
-  const { name } = deployment.metadata;
-  const pods = deployment.spec.adapterOf ? [] : await listPods(target, deployment);
-  const pod = pods.find(({ metadata }) => metadata.name === replica);
-  const names = pods.map(({ metadata }) => metadata.name).join(', ');
-  if (!pod)
-    throw new Failure('not_found', `${name} has no replica ${replica}; its replicas: ${names || 'none'}`);
-  const at = { namespace, name: replica };
-  await client.evict(at, { uid: pod.metadata.uid! }).catch((error: unknown) => {
-    if (!(error instanceof KubeApiError) || error.code !== 429) throw error;
-    throw new Failure(
-      'not_ready',
-      `${replica} stays, since another replica is not ready: ${error.message} Try again once all are`,
-      { cause: error },
-    );
-  });
-  output.show(
-    { name, namespace, replica },
-    () => `${replica} finishes its requests, while a new replica starts in its place.`,
-  );
 }

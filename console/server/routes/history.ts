@@ -77,11 +77,12 @@ export function addHistoryRoutes(serve: ServeRoute, { kubernetes }: Services): v
     if (Object.entries(podSelector(name)).some(([label, value]) => labels?.[label] !== value))
       throw new ConsoleError('not_found', `${name} has no replica ${pod}.`);
     await kubernetes.evict(session.token, { namespace }, found).catch((error) => {
-      if (!(error instanceof KubernetesError) || error.status !== 429) throw error;
-      throw new ConsoleError(
-        'conflict',
-        `${pod} stays, since another replica is not ready: ${error.message} Try again once all are.`,
-      );
+      if (!(error instanceof KubernetesError) || !isBudgetSpent(error)) throw error;
+      throw new ConsoleError('conflict', `${pod} stays: ${error.message} Try again once all replicas are ready.`);
     });
   });
 }
+
+/** An API server that is busy answers 429 as well. */
+const isBudgetSpent = ({ status, message }: KubernetesError): boolean =>
+  status === 429 && message.includes('disruption budget');

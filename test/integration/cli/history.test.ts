@@ -1,6 +1,7 @@
 /** History, rollback and restart against the API server of `make run`, without an operator. */
 import { expect } from 'chai';
-import { printHistory, restart, rollBack } from '../../../cli/deployment/history.ts';
+import { printHistory, rollBack } from '../../../cli/deployment/history.ts';
+import { restart } from '../../../cli/deployment/restart.ts';
 import { readCommandLine } from '../../../cli/framework/command-line.ts';
 import type { Failure } from '../../../cli/framework/failure.ts';
 import { type RecordedSpecs, recordSpecs } from '../operator/recorded-specs.ts';
