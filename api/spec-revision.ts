@@ -13,7 +13,7 @@ export const MAX_REVISIONS = 10;
 export type Spec = Record<string, unknown>;
 
 export interface SpecRevision {
-  /** Of its ControllerRevision. */
+  /** The name of its ControllerRevision. */
   name: string;
   number: number;
   /** When the spec was written, in RFC 3339. */
@@ -97,7 +97,7 @@ const controllerRevision = z.object({
   data: z.object({ spec: z.record(z.string(), z.unknown()) }),
 });
 
-/** Of a ControllerRevision; undefined if it is not this owner's. */
+/** Reads a ControllerRevision; undefined if it is not this owner's. */
 export function readRevision(object: unknown, ownerUid: string): SpecRevision | undefined {
   const { data: parsed } = controllerRevision.safeParse(object);
   if (!parsed?.metadata.ownerReferences.some(({ uid, controller }) => controller && uid === ownerUid))

@@ -239,7 +239,7 @@ export interface RevisionView {
 export interface HistoryView {
   /** Newest first. */
   revisions: RevisionView[];
-  /** Of the spec that `rollback` is compared with. */
+  /** Version of the spec that `rollback` is compared with. */
   version: string;
 }
 

@@ -189,7 +189,10 @@ export function createKubeClient(options: ClientOptions) {
         ...call,
         verb: 'create',
         resource,
-        at: { namespace: object.metadata.namespace, ...(subresource && { name: object.metadata.name, subresource }) },
+        at: {
+          namespace: object.metadata.namespace,
+          ...(subresource && { name: object.metadata.name, subresource }),
+        },
         method: 'POST',
         contentType: 'application/json',
         body: object,

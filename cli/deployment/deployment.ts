@@ -70,12 +70,12 @@ export async function listPods(
   return items.sort((one, other) => age(one) - age(other));
 }
 
-/** Of a program that will undo a change of the spec. */
+/** Names the program that will undo a change of the spec, if there is one. */
 export function warnOfSource({ metadata }: Deployment, output: Output): void {
   const source = findSourceOfTruth(metadata);
   if (source === null) return;
   const { name } = metadata;
   output.note(
-    `${source} manages ${name} and will put its own spec back at its next sync: change it there as well.`,
+    `${source} manages ${name} and will put its own spec back at its next sync or upgrade: change it there as well.`,
   );
 }

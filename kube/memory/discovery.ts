@@ -3,7 +3,7 @@ import { isObject } from '../../kit/json.ts';
 import { groupVersion, type ResourceType } from './resource-type.ts';
 
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
-/** Of subresources that differ from a status. */
+/** Verbs of subresources that differ from a status. */
 const VERBS_OF: Readonly<Record<string, readonly string[]>> = { log: ['get'], eviction: ['create'] };
 const VERSION = 'v1.34.0';
 

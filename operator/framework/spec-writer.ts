@@ -11,6 +11,6 @@ export function keepSpecWriter<T extends KubeObject>(object: T, trimmed: T): T {
   return { ...trimmed, metadata: { ...trimmed.metadata, managedFields } };
 }
 
-/** Of what `keepSpecWriter` returned. */
+/** Reads what `keepSpecWriter` has kept. */
 export const readSpecWriter = ({ metadata }: Pick<KubeObject, 'metadata'>): ManagedFieldsEntry | undefined =>
   metadata.managedFields?.find(({ fieldsV1 }) => fieldsV1 === undefined);

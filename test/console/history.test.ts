@@ -113,7 +113,9 @@ describe('the history of a deployment', function () {
     await button.click();
     await page.getByRole('dialog').getByRole('button', { name: 'Restart' }).click();
     await pollUntil(async () => {
-      const labels = await button.evaluateAll((found) => found.map((each) => each.getAttribute('aria-label')));
+      const labels = await button.evaluateAll((found) =>
+        found.map((each) => each.getAttribute('aria-label')),
+      );
       return labels.length === 1 && labels[0] !== former;
     }, 'another replica');
   });

@@ -78,7 +78,10 @@ export function addHistoryRoutes(serve: ServeRoute, { kubernetes }: Services): v
       throw new ConsoleError('not_found', `${name} has no replica ${pod}.`);
     await kubernetes.evict(session.token, { namespace }, found).catch((error) => {
       if (!(error instanceof KubernetesError) || !isBudgetSpent(error)) throw error;
-      throw new ConsoleError('conflict', `${pod} stays: ${error.message} Try again once all replicas are ready.`);
+      throw new ConsoleError(
+        'conflict',
+        `${pod} stays: ${error.message} Try again once all replicas are ready.`,
+      );
     });
   });
 }

@@ -1,5 +1,5 @@
 /** The last specs of a deployment, and the way back to one. */
-import { Stack, Table, Text } from '@mantine/core';
+import { Badge, Stack, Table, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { DeploymentView, HistoryView, RevisionView } from '../../api.ts';
@@ -82,6 +82,11 @@ function Revisions({ deployment, history }: { deployment: Source; history: Histo
           <Table.Tr key={revision.revision}>
             <Table.Th scope="row" fw={500}>
               {revision.revision}
+              {revision.isCurrent && (
+                <Badge variant="light" tt="none" size="sm" ml={6}>
+                  Current
+                </Badge>
+              )}
             </Table.Th>
             <Table.Td style={{ whiteSpace: 'nowrap' }}>
               <Timestamp at={revision.at} />
@@ -98,9 +103,7 @@ function Revisions({ deployment, history }: { deployment: Source; history: Histo
             </Table.Td>
             {!isViewer && (
               <Table.Td>
-                {revision.isCurrent ? (
-                  <Text size="sm">Current</Text>
-                ) : (
+                {!revision.isCurrent && (
                   <AllowedButton
                     isAllowed={manageDeployments}
                     reason={CHANGE_REASON}

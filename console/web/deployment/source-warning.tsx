@@ -7,7 +7,7 @@ export function SourceWarning({ source }: { source: string | null }) {
   if (source === null) return null;
   return (
     <Alert color="yellow" title={`${source} manages this deployment`}>
-      {source} will put its own spec back at its next sync. Change it there as well.
+      {source} will put its own spec back at its next sync or upgrade. Change it there as well.
     </Alert>
   );
 }
