@@ -55,7 +55,11 @@ describe('berth history, rollback and restart', function () {
     );
     const json = recordOutput(true);
     await printHistory(target, 'chat', json.output);
-    const [newest] = JSON.parse(json.printed.out) as { revision: number; current: boolean; manager: string }[];
+    const [newest] = JSON.parse(json.printed.out) as {
+      revision: number;
+      current: boolean;
+      manager: string;
+    }[];
     expect(newest).to.include({ revision: 2, current: true, manager: 'berth-console:anna' });
   });
 
@@ -67,9 +71,9 @@ describe('berth history, rollback and restart', function () {
     await specs.record('chat');
     const { output, printed } = recordOutput(true);
     await printHistory(target, 'chat', output);
-    expect((JSON.parse(printed.out) as { revision: number }[]).map(({ revision }) => revision)).to.deep.equal([
-      3, 2,
-    ]);
+    expect((JSON.parse(printed.out) as { revision: number }[]).map(({ revision }) => revision)).to.deep.equal(
+      [3, 2],
+    );
   });
 
   it('goes back to a revision that is named, and says which there are', async () => {

@@ -39,8 +39,7 @@ describe('the recorder of specs', function () {
   };
   const list = (): (KubeObject & { revision: number; data: { spec: { concurrency: number } } })[] =>
     (target.api.list(REVISIONS, 'team') as ReturnType<typeof list>).sort((a, b) => a.revision - b.revision);
-  const show = () =>
-    list().map(({ revision, data: { spec } }) => `${revision}: ${spec.concurrency}`);
+  const show = () => list().map(({ revision, data: { spec } }) => `${revision}: ${spec.concurrency}`);
 
   it('keeps each spec, with its author and time, as its deployment’s', async () => {
     await change({ concurrency: 2 }, 'berth-console:anna');
@@ -51,7 +50,9 @@ describe('the recorder of specs', function () {
     expect(annotations!['berth.dev/changed-at']).to.match(/^20\d\d-/);
     expect(ownerReferences).to.have.length(1);
     expect(ownerReferences![0]).to.include({ kind: 'ModelDeployment', name: 'chat', controller: true });
-    expect(name).to.match(/^chat-[0-9a-f]{10}$/).and.not.equal(first!.metadata.name);
+    expect(name)
+      .to.match(/^chat-[0-9a-f]{10}$/)
+      .and.not.equal(first!.metadata.name);
   });
 
   it('writes nothing for a status, a size, a restart, or another start of the operator', async () => {

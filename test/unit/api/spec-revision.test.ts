@@ -112,7 +112,9 @@ describe('the difference of two specs', () => {
   it('is bounded, and shows of long texts the part that differs', () => {
     const text = (end: string) => ({ ...SPEC, engine: { preset: 'vllm', args: ['x'.repeat(50_000) + end] } });
     const [change] = listDifferences(text('old'), text('new')).changes;
-    expect(change!.before).to.match(/^…x+old/).and.have.length.below(310);
+    expect(change!.before)
+      .to.match(/^…x+old/)
+      .and.have.length.below(310);
     expect(change!.after).to.match(/^…x+new/);
     const many = (value: string) =>
       env(...Array.from({ length: 100 }, (_, index): [string, string] => [`V${index}`, value]));
