@@ -189,10 +189,7 @@ export function createKubeClient(options: ClientOptions) {
         ...call,
         verb: 'create',
         resource,
-        at: {
-          namespace: object.metadata.namespace,
-          ...(subresource && { name: object.metadata.name, subresource }),
-        },
+        at: subresource ? { ...object.metadata, subresource } : { namespace: object.metadata.namespace },
         method: 'POST',
         contentType: 'application/json',
         body: object,

@@ -1,4 +1,4 @@
-/** Records the specs of ModelDeployments as ControllerRevisions, which belong to them. */
+/** Records the specs of ModelDeployments as ControllerRevisions, which belong to them (decision 0379). */
 import { ANNOTATIONS } from '../../api/names.ts';
 import {
   MAX_REVISIONS,
