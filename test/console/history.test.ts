@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { CSRF_HEADER, type HistoryView } from '../../console/api.ts';
-import { pollUntil } from '../support/poll.ts';
+import { passSecond, pollUntil } from '../support/poll.ts';
 import { ALL_RIGHTS } from './support/answers.ts';
 import { NAMESPACE, useConsole } from './support/console.ts';
 
@@ -46,6 +46,7 @@ describe('the history of a deployment', function () {
     const created = await send('post', '', { manifest: manifestOf('1') });
     expect(created.status(), await created.text()).to.equal(201);
     await readHistory(1);
+    await passSecond();
     const changed = await send('put', `/${NAME}`, { manifest: manifestOf('2') });
     expect(changed.status(), await changed.text()).to.equal(200);
     await readHistory(2);

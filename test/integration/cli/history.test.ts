@@ -4,6 +4,7 @@ import { printHistory, rollBack } from '../../../cli/deployment/history.ts';
 import { restart } from '../../../cli/deployment/restart.ts';
 import { readCommandLine } from '../../../cli/framework/command-line.ts';
 import type { Failure } from '../../../cli/framework/failure.ts';
+import { passSecond } from '../../support/poll.ts';
 import { type RecordedSpecs, recordSpecs } from '../operator/recorded-specs.ts';
 import { type MemoryTarget, recordOutput, startMemoryTarget } from './memory-target.ts';
 
@@ -35,6 +36,8 @@ describe('berth history, rollback and restart', function () {
   afterEach(() => target.close());
 
   const change = async (spec: object, manager = 'kubectl') => {
+    // Kubernetes does not order writers of the same second.
+    if (manager !== 'kubectl') await passSecond();
     target.api.patch(MODELS, CHAT, { spec }, { type: 'merge', manager });
     await specs.record('chat');
   };

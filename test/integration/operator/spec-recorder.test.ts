@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { startGarbageCollector } from '../../../kube/memory/garbage-collector.ts';
 import type { KubeObject } from '../../../kube/object.ts';
-import { pollUntil } from '../../support/poll.ts';
+import { passSecond, pollUntil } from '../../support/poll.ts';
 import { type MemoryTarget, setConditions, startMemoryTarget } from '../cli/memory-target.ts';
 import { type RecordedSpecs, recordSpecs } from './recorded-specs.ts';
 
@@ -34,6 +34,8 @@ describe('the recorder of specs', function () {
     );
   const change = async (spec: object, manager = 'kubectl') => {
     const at = { namespace: 'team', name: 'chat' };
+    // Kubernetes does not order writers of the same second.
+    if (manager !== 'kubectl') await passSecond();
     target.api.patch(MODELS, at, { spec }, { type: 'merge', manager });
     await specs.record('chat');
   };
