@@ -186,7 +186,7 @@ export const ENGINE_TRAITS: Record<EnginePreset, EngineTraits> = {
     embedsMessages: false,
     hasVectorFormats: false,
   },
-  // Of which nothing is known.
+  // An image of which nothing is known.
   custom: {
     label: 'Your own image',
     suggestedGPUs: 1,
