@@ -5,7 +5,7 @@ import type { EngineTarget } from '../capacity/capacity.ts';
 import { sniffMediaType } from '../egress/media-type.ts';
 import { ApiError } from '../http/error-response.ts';
 import { refuseAsUnavailable } from '../http/unavailability.ts';
-import type { TraceContext } from '../tracing/trace-context.ts';
+import type { TraceContext } from '../tracing/span.ts';
 import { EngineConnectionError, requestEngine, takeResponse } from '../upstream/engine-request.ts';
 import { Base64Reader } from './base64-reader.ts';
 import type { EnginePool } from './engine-call.ts';
@@ -29,7 +29,7 @@ export interface ImageCall {
   /** The engine's own name of the model. */
   servedModelName: string;
   parameters: ImageParameters;
-  /** Of an edit. */
+  /** The input images of an edit, and its mask. */
   files: EditFiles;
   /** Closes the connection, the only way to stop an engine. */
   signal: AbortSignal;
