@@ -5,9 +5,9 @@
 import { z } from 'zod';
 import { parseAmount } from './amount.ts';
 import { MODEL_KINDS } from './engine-presets.ts';
-import { ENGINE_PRIORITIES, enginePriorityOf } from './engine-priority.ts';
+import { enginePriorityOf } from './engine-priority.ts';
 import { listEngineRoutes } from './engine-routes.ts';
-import { servedModelName, sleepsWhenIdle } from './engine-traits.ts';
+import { ENGINE_PRIORITIES, ENGINE_TRAITS, servedModelName, sleepsWhenIdle } from './engine-traits.ts';
 import { deriveId } from './identity.ts';
 import type { ModelDeployment } from './model-deployment.ts';
 import { type ResolvedLimits, resolveLimits } from './model-limits.ts';
@@ -140,7 +140,7 @@ export interface LiveScaling {
 
 /** vLLM cannot continue a message of gpt-oss, which it does not render with a chat template. */
 const speaksHarmony = ({ engine, model: { id, source } }: ModelDeployment['spec']): boolean =>
-  engine.preset === 'vllm' &&
+  !ENGINE_TRAITS[engine.preset].continuesHarmony &&
   (engine.family === undefined ? /gpt-oss/i.test(JSON.stringify([id, source])) : engine.family === 'gpt-oss');
 
 /** The configuration of a deployment's gateways. */

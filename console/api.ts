@@ -588,7 +588,7 @@ export interface ImageAnswer {
   data?: { b64_json?: string; url?: string }[];
   id?: string;
 }
-export interface EndpointRequest extends Pick<RequestView, 'id' | 'modality' | 'status'> {
+export interface RelayedRequest extends Pick<RequestView, 'id' | 'modality' | 'status'> {
   output_urls?: string[];
   error_code: string | null;
   error_message: string | null;

@@ -5,7 +5,7 @@ import { GROUP, STATUS_FIELD_MANAGER } from '../api/names.ts';
 import { createStatusWriter } from '../kube/apply.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { createEventRecorder, type EventNote } from '../kube/events.ts';
-import { createLeaderLease } from '../kube/leader-lease.ts';
+import { createLeaderLease, type LeaseTiming } from '../kube/leader-lease.ts';
 import type { Log } from '../kube/log.ts';
 import { writeThrough } from '../kube/watcher.ts';
 import { readSpentMicros } from '../redis/admission/admission-calls.ts';
@@ -47,7 +47,7 @@ export interface OperatorOptions {
   settings: OperatorSettings;
   /** Name of the pod; part of the lease's identity and of events. */
   podName: string;
-  lease: { name: string; durationMs?: number; renewDeadlineMs?: number; retryMs?: number };
+  lease: { name: string } & Partial<LeaseTiming>;
   /** The lease was lost: another may already lead, so exit. */
   onLost: (reason: string) => void;
   metrics?: OperatorMetrics;
@@ -182,13 +182,15 @@ export function createProgram(options: OperatorOptions) {
     },
     queues,
   );
+  const { name: leaseName, ...timing } = options.lease;
   const lease = createLeaderLease({
     client: options.leaseClient,
     namespace,
+    name: leaseName,
     identity: `${podName}_${crypto.randomUUID().slice(0, 8)}`,
     onLost: options.onLost,
+    timing,
     log,
-    ...options.lease,
   });
   metrics?.watch(
     listMetricSources({

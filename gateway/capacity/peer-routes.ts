@@ -3,8 +3,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { copyArrivedBody } from '../../kit/arrived-body.ts';
-import type { Span, Tracer } from '../tracing/span.ts';
-import { readTraceContext } from '../tracing/trace-context.ts';
+import { readTraceContext, type Span, type Tracer } from '../tracing/span.ts';
 import { type RelayedHeaders, selectRequestHeaders } from '../upstream/headers.ts';
 import { endRelaySpan, PlainAnswer, type RelayOutcome, relay } from '../upstream/relay.ts';
 import {
