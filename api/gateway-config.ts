@@ -74,6 +74,16 @@ const deploymentConfig = z.object({
       timeToFirstToken: z.object({ withinMs: z.number() }).optional(),
     })
     .optional(),
+  /** Versions that answer a share of the conversations, those that can; absent: none. */
+  traffic: z
+    .array(
+      z.object({
+        deployment: z.string(),
+        /** Percent, now in effect. */
+        weight: z.number(),
+      }),
+    )
+    .optional(),
   limits,
   /** What a repeated idempotency key with other fields gets; absent: the original request. */
   idempotency: z.literal('Strict').optional(),

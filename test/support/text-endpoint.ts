@@ -70,7 +70,7 @@ export async function startTextEndpoint(options: TextEndpointOptions): Promise<T
     redis: connection.redis,
     engine,
     replica: { capacity: options.capacity ?? local, readPrefix: options.readPrefix ?? (() => null) },
-    peers: { pools: peerPools, token: null },
+    peers: { pools: peerPools, token: null, traffic: null },
     telemetry: {
       log: createLog('silent'),
       metrics,
