@@ -102,7 +102,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     engine,
     slots,
     isDraining: () => drain.isDraining,
-    tokens: { peer: tokens.peer, hop: hopTokenOf && hopTokenOf(name) },
+    tokens: { peer: tokens.peer, hop: hopTokenOf?.(name) ?? null },
     self,
     peerPools,
     heartbeat: {

@@ -92,7 +92,7 @@ describe('a deployment whose conversations another version shares', () => {
       await pollUntil(async () => (await replica.admin('/readyz')).ok, 'ready');
   });
   after(async () => {
-    await Promise.all([entry, member, ...engines].map((part) => part?.stop('SIGKILL')));
+    await Promise.all([entry, member, ...(engines ?? [])].map((part) => part?.stop('SIGKILL')));
     await stack?.stop();
   });
   beforeEach(() => Promise.all(engines.map((engine) => engine.reset())));

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { chooseVersion } from '../../../../gateway/traffic/assignment.ts';
 import { readConversation } from '../../../../gateway/traffic/conversation.ts';
 
 const KEY = 'key-1';
@@ -51,6 +52,27 @@ describe('what identifies a conversation', () => {
   it('is absent without text or name', () => {
     for (const body of [{}, { messages: [] }, { messages: null, input: null }, { tokens: [1, 2] }])
       expect(read(body)).to.equal(null);
+  });
+
+  it('never changes its version in 10,000 turns of a thousand conversations', () => {
+    const shares = [
+      { deployment: 'v2', weight: 30 },
+      { deployment: 'v3', weight: 30 },
+    ];
+    const versions = new Set<string | null>();
+    for (let conversation = 0; conversation < 1_000; conversation++) {
+      const messages: object[] = [user(`Question ${conversation}`)];
+      let first: string | null = null;
+      for (let turn = 0; turn < 10; turn++) {
+        const system = { role: 'system', content: `It is ${turn} o’clock.` };
+        const version = chooseVersion(read({ messages: [system, ...messages] })!, shares);
+        if (turn === 0) first = version;
+        expect(version).to.equal(first);
+        versions.add(version);
+        messages.push({ role: 'assistant', content: `Answer ${turn}` }, user(`And ${turn}?`));
+      }
+    }
+    expect(versions).to.deep.equal(new Set(['v2', 'v3', null]));
   });
 
   it('reads a bounded part of a message, whatever its shape', () => {
