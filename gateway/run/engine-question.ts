@@ -67,7 +67,8 @@ async function askElsewhere(error: unknown, lost: EngineTarget, asked: TargetedQ
   // Another engine responds, but this one failed.
   if (lost.local) noteFailure(error, asked.services);
   asked.question.answer.restart?.();
-  await callTarget(substitute, asked);
+  // After another version, this deployment has its own substitute.
+  await (lost.version === undefined ? callTarget(substitute, asked) : askTarget(substitute, asked));
 }
 
 /** null: the error is returned to the client. */
@@ -83,7 +84,10 @@ async function findSubstitute(
     error instanceof EngineRefusedError;
   if (!isLost || exchange.canceled || exchange.firstByteAt > 0) return null;
   // This deployment has not been asked yet: it answers, or says why it cannot.
-  if (version !== undefined) return acquire(services, state);
+  if (version !== undefined) {
+    exchange.nameVersion(services.config().name);
+    return acquire(services, state);
+  }
   const found = await services.capacity.acquireElsewhere(new Set([origin]), exchange.signal);
   if (!('target' in found)) return null;
   if (!exchange.canceled) return found.target;

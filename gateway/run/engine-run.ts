@@ -88,7 +88,7 @@ interface Entry {
   services: Pick<EngineServices, 'metrics'>;
   /** Name of the route. */
   route: string;
-  config: Pick<GatewayConfig, 'enginePreset' | 'modelId' | 'name' | 'traffic'>;
+  config: Pick<GatewayConfig, 'enginePreset' | 'modelId' | 'name'>;
 }
 
 /** Notes where the request runs; the span of the call is the caller's to end. */
@@ -97,10 +97,11 @@ export function enterTarget(
   exchange: Exchange,
   { services, route, config }: Entry,
 ): Span | null {
-  if (!target.local) services.metrics.forwarded.inc();
+  if (!target.local && target.version === undefined) services.metrics.forwarded.inc();
   exchange.peer = target.local ? null : new URL(target.origin).hostname;
   const { enginePreset: provider, modelId: model } = config;
-  if (config.traffic !== undefined) exchange.nameVersion(target.version ?? config.name);
+  if (exchange.version !== null || target.version !== undefined)
+    exchange.nameVersion(target.version ?? config.name);
   return exchange.span && beginEngineSpan(exchange.span, target, { route, provider, model });
 }
 

@@ -54,8 +54,8 @@ interface Loss {
   since: number;
   /** Origins of engines known to be lost. */
   origins: Set<string>;
-  /** Which deployment's version the stream is of; undefined: this one's. */
-  version: string | undefined;
+  /** The other deployment that the stream is of; null: this one. */
+  version: string | null;
   /** To find another one. */
   tries: number;
 }
@@ -125,8 +125,11 @@ class ContinuedAnswer {
     return filter.finish !== null;
   }
 
-  #noteLoss(error: ApiError, { origin, version }: EngineTarget): void {
+  #noteLoss(error: ApiError, { origin }: EngineTarget): void {
     const { hasProgress } = this.#question.filter;
+    const { exchange } = this.#state;
+    // It may have started at another one than was asked first.
+    const version = isOwnVersion(exchange, this.#services.config()) ? null : exchange.version;
     // The client gets the error that broke the stream, not those of the recovery.
     if (this.#loss === null || hasProgress)
       this.#loss = { error, since: this.#clock.now(), origins: new Set(), version, tries: 0 };
@@ -189,7 +192,7 @@ class ContinuedAnswer {
     const { exchange, keyHash: id, priority = 0, conversation } = this.#state;
     const elapsedMs = this.#clock.now() - since;
     // Another version would continue in other words.
-    if (version !== undefined && traffic)
+    if (version !== null && traffic)
       return traffic.acquire(version, conversation!, {
         signal: exchange.signal,
         ...(elapsedMs < NOTICED_MS && { lost: origins }),

@@ -5,7 +5,7 @@ import { evaluateTraffic, listShares } from '../../../../operator/model/traffic.
 
 let versions = 0;
 
-function describeModel(name: string, spec: object, more: { readyReplicas?: number; metadata?: object } = {}) {
+function describeModel(name: string, spec: object, more: { readyReplicas?: number; metadata?: object | undefined } = {}) {
   return {
     apiVersion: 'berth.dev/v1alpha1',
     kind: 'ModelDeployment',
@@ -100,7 +100,7 @@ describe('the versions that share a deployment’s traffic', () => {
   it('name all that are missing', () => {
     const { models } = start();
     const model = entry(['v2', 10], ['chat', 5]);
-    models.put('team/chat', model as never);
+    models.put('team/chat', describeModel('chat', {}));
     expect(listShares(models, model)).to.equal(undefined);
     expect(evaluateTraffic(models, model)!.message).to.equal(
       'spec.traffic: there is no ModelDeployment v2 that is valid and not being deleted; ' +
