@@ -74,13 +74,15 @@ const deploymentConfig = z.object({
       timeToFirstToken: z.object({ withinMs: z.number() }).optional(),
     })
     .optional(),
-  /** Versions that answer a share of the conversations, those that can; absent: none. */
+  /** Versions that answer a share of the conversations; absent: none. */
   traffic: z
     .array(
       z.object({
         deployment: z.string(),
-        /** Percent, now in effect. */
+        /** Percent. */
         weight: z.number(),
+        /** It cannot answer: its share stays here, and those of the others are the same. */
+        excluded: z.literal(true).optional(),
       }),
     )
     .optional(),

@@ -7,6 +7,8 @@ export interface Share {
   deployment: string;
   /** Percent. */
   weight: number;
+  /** Its share stays with the deployment. */
+  excluded?: true | undefined;
 }
 
 const ALL = 100;
@@ -17,8 +19,9 @@ const ALL = 100;
  */
 export function chooseVersion(conversation: string, shares: readonly Share[]): string | null {
   let left = ALL;
-  for (const { deployment, weight } of shares) {
-    if (weight > 0 && computePosition(conversation, deployment) * left < weight) return deployment;
+  for (const { deployment, weight, excluded } of shares) {
+    if (weight > 0 && computePosition(conversation, deployment) * left < weight)
+      return excluded ? null : deployment;
     left -= weight;
   }
   return null;

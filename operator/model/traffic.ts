@@ -14,17 +14,15 @@ interface Obstacle {
   message: string;
 }
 
-/** Shares as its gateways apply them; undefined for none. */
+/** Shares as its gateways apply them; undefined for a deployment without other versions. */
 export function listShares(members: Members, model: ModelDeployment): GatewayConfig['traffic'] {
-  const shares = (model.spec.traffic ?? [])
-    .filter(({ deployment }) => !isObstacleToAll(findObstacle(members, model, deployment)))
-    .map(({ deployment, weight }) => ({ deployment, weight }));
-  return shares.length > 0 ? shares : undefined;
+  return model.spec.traffic?.map(({ deployment, weight }) => {
+    const obstacle = findObstacle(members, model, deployment);
+    // Gateways see sooner whether it has a replica.
+    const isExcluded = obstacle !== undefined && obstacle.reason !== 'MemberNotReady';
+    return { deployment, weight, ...(isExcluded && { excluded: true as const }) };
+  });
 }
-
-/** Gateways see themselves whether a version has a replica. */
-const isObstacleToAll = (obstacle: Obstacle | undefined): boolean =>
-  obstacle !== undefined && obstacle.reason !== 'MemberNotReady';
 
 /** Undefined for a deployment without other versions. */
 export function evaluateTraffic(members: Members, model: ModelDeployment): Verdict | undefined {

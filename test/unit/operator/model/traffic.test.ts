@@ -91,7 +91,10 @@ describe('the versions that share a deployment’s traffic', () => {
     it(`leave the share of one ${what} with the deployment, and say why`, () => {
       const { models } = start(describeModel('v2', spec, more), describeModel('v3', {}));
       const model = entry(['v2', 10], ['v3', 5]);
-      expect(listShares(models, model)).to.deep.equal([{ deployment: 'v3', weight: 5 }]);
+      expect(listShares(models, model)).to.deep.equal([
+        { deployment: 'v2', weight: 10, excluded: true },
+        { deployment: 'v3', weight: 5 },
+      ]);
       const verdict = evaluateTraffic(models, model)!;
       expect(verdict).to.include({ status: 'False', reason });
       expect(verdict.message).to.match(message).and.match(/; its share stays here$/);
@@ -101,7 +104,7 @@ describe('the versions that share a deployment’s traffic', () => {
     const { models } = start();
     const model = entry(['v2', 10], ['chat', 5]);
     models.put('team/chat', describeModel('chat', {}));
-    expect(listShares(models, model)).to.equal(undefined);
+    expect(listShares(models, model)!.every(({ excluded }) => excluded)).to.equal(true);
     expect(evaluateTraffic(models, model)!.message).to.equal(
       'spec.traffic: there is no ModelDeployment v2 that is valid and not being deleted; ' +
         'spec.traffic: chat is this deployment itself; their shares stay here',
