@@ -1,4 +1,4 @@
-/** Conversations that another version of the model answers: a hop to a replica of its deployment, which lends a slot of its engine. */
+/** Conversations that another version of the model answers: a hop to a replica of its deployment, which lends a slot of its engine (decision 0384). */
 import { crc32 } from 'node:zlib';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { EngineTarget } from '../capacity/capacity.ts';

@@ -1,167 +1,183 @@
+import { createServer, type Server } from 'node:http';
 import { expect } from 'chai';
-import { publishDeployment, publishReplicas } from '../../../redis/publication/publication.ts';
-import { findFreePort } from '../../support/child-program.ts';
-import {
-  API_KEY,
-  describeModel,
-  type Engine,
-  type ModelReplica,
-  startEngine,
-  startReplica,
-} from '../../support/model-replica.ts';
+import { hopToken } from '../../../api/identity.ts';
+import { createPeerRoutes } from '../../../gateway/capacity/peer-routes.ts';
+import { Slots } from '../../../gateway/capacity/replica-capacity.ts';
+import { Reservations } from '../../../gateway/capacity/reservations.ts';
+import { Traffic } from '../../../gateway/traffic/traffic.ts';
+import { Pools } from '../../../gateway/upstream/pools.ts';
+import { closeServer, listen } from '../../../kit/http-server.ts';
 import { pollUntil } from '../../support/poll.ts';
-import { publishModel } from '../../support/replica-stack.ts';
-import { TestStack } from '../../support/test-stack.ts';
+import { startTextFixture, type TextFixture } from '../../support/text-fixture.ts';
+import { RunningSimulator } from '../../unit/simulator/running-simulator.ts';
 
-const STORAGE = { url: 'http://127.0.0.1:9', token: 'workspace-token', requestPrefix: '00000000' };
-const [CHAT_ADDRESS, V2_ADDRESS] = ['127.0.0.61', '127.0.0.62'] as const;
+const WORKSPACE_TOKEN = 'of-the-workspace';
 const VERSION = 'x-berth-version';
 
 describe('a deployment whose conversations another version shares', () => {
-  const chat = describeModel({ concurrency: 4 });
-  const v2 = describeModel(
-    { concurrency: 4, pricing: { perMillionOutputTokens: '1000' } },
-    { name: 'chat-v2' },
-  );
-  let stack: TestStack;
-  let engines: Engine[];
-  let entry: ModelReplica;
-  let member: ModelReplica;
-  let port: number;
-
-  const startMember = () =>
-    startReplica({
-      redisURL: stack.server.url,
-      engineURL: engines[1]!.url,
-      config: v2,
-      address: V2_ADDRESS,
-      port,
-      storage: STORAGE,
-      peerToken: 'of-v2',
-    });
-  const ask = (content: string, body: object = {}) =>
-    fetch(`${entry.url}/chat/completions`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${API_KEY}`,
-        'content-type': 'application/json',
-        'x-berth-receipt': 'true',
-      },
-      body: JSON.stringify({ messages: [{ role: 'user', content }], ...body }),
-    });
-  /** Of this many conversations, those that v2 answers. */
-  const askMany = async (count: number): Promise<string[]> => {
-    const answered: string[] = [];
-    for (let index = 0; index < count; index++) {
-      const response = await ask(`Conversation ${index}`);
-      expect(response.status).to.equal(200);
-      await response.text();
-      answered.push(response.headers.get(VERSION) ?? '');
-    }
-    return answered;
-  };
-  /** Publishes it, and waits until the gateway applies it. */
-  const setWeight = async (weight: number | null) => {
-    const traffic = weight === null ? undefined : [{ deployment: 'chat-v2', weight }];
-    await publishDeployment(stack.redis, { ...chat, ...(traffic && { traffic }) });
-    const expected = weight === null ? null : weight === 100 ? 'chat-v2' : 'chat';
-    if (weight === null || weight === 0 || weight === 100)
-      await pollUntil(async () => {
-        const response = await ask('Which version?');
-        await response.text();
-        return response.headers.get(VERSION) === expected;
-      }, `a weight of ${weight} to apply`);
-  };
+  let fixture: TextFixture;
+  let traffic: Traffic;
+  /** The engine of v2, and what its gateway shows to other deployments. */
+  let engine: RunningSimulator;
+  let gateway: Server;
+  let pools: Pools;
+  let slots: Slots;
+  let limit: number | null;
+  let isOpen: boolean;
+  let addresses: string[];
+  /** Where v2's gateway finds its engine. */
+  let engineURL: string;
 
   before(async () => {
-    stack = await TestStack.start();
-    await publishModel(stack.redis, chat);
-    await publishDeployment(stack.redis, v2);
-    engines = await Promise.all([startEngine(), startEngine()]);
-    port = await findFreePort([CHAT_ADDRESS, V2_ADDRESS]);
-    const options = { redisURL: stack.server.url, port, storage: STORAGE };
-    entry = await startReplica({
-      ...options,
-      engineURL: engines[0]!.url,
-      config: chat,
-      address: CHAT_ADDRESS,
+    engine = await RunningSimulator.start();
+    pools = new Pools();
+    slots = new Slots(() => limit);
+    const routes = createPeerRoutes({
+      token: 'of-the-replicas-of-v2',
+      hopToken: hopToken(WORKSPACE_TOKEN, 'v2'),
+      reservations: new Reservations(slots),
+      get enginePool() {
+        return pools.get(engineURL);
+      },
+      isOpen: () => isOpen,
+      isOpenToHops: () => isOpen,
+      balance: { observe: () => {}, hasShare: () => true, inflight: 0 },
+      onEngineLost: () => {},
     });
-    member = await startMember();
-    await publishReplicas(stack.redis, 'team', 'chat-v2', [V2_ADDRESS]);
-    for (const replica of [entry, member])
-      await pollUntil(async () => (await replica.admin('/readyz')).ok, 'ready');
+    gateway = createServer((req, res) => {
+      if (!routes(req, res)) res.writeHead(404).end();
+    });
+    const port = await listen(gateway, 0, '127.0.0.1');
+    traffic = new Traffic({
+      config: () => fixture.endpoint.config,
+      token: (deployment) => hopToken(WORKSPACE_TOKEN, deployment),
+      readReplicas: async () => addresses,
+      port,
+      onResend: () => {},
+    });
+    fixture = await startTextFixture({ traffic });
   });
   after(async () => {
-    await Promise.all([entry, member, ...(engines ?? [])].map((part) => part?.stop('SIGKILL')));
-    await stack?.stop();
+    await fixture?.stop();
+    await traffic?.close();
+    await pools?.destroy();
+    if (gateway) await closeServer(gateway, 0);
+    await engine?.stop();
   });
-  beforeEach(() => Promise.all(engines.map((engine) => engine.reset())));
+  beforeEach(() => {
+    limit = null;
+    isOpen = true;
+    addresses = ['127.0.0.1'];
+    engineURL = engine.url;
+    setWeight(100);
+  });
+
+  const setWeight = (weight: number | null) => {
+    const { config } = fixture.endpoint;
+    if (weight === null) delete config.traffic;
+    else config.traffic = [{ deployment: 'v2', weight }];
+  };
+  const ask = (content: string, body: object = {}) =>
+    fixture.chat({ messages: [{ role: 'user', content }], ...body });
+  const versionOf = async (content: string, body: object = {}) => {
+    const response = await ask(content, body);
+    expect(response.status).to.equal(200);
+    await response.text();
+    return response.headers.get(VERSION);
+  };
+  const own = () => fixture.endpoint.config.name;
 
   it('names no version, and sends nothing there, without traffic', async () => {
-    await setWeight(null);
-    const before = (await engines[1]!.read()).requests;
-    expect(await askMany(5)).to.deep.equal(['', '', '', '', '']);
-    expect((await engines[1]!.read()).requests).to.equal(before);
+    setWeight(null);
+    const { requests } = await engine.readControl();
+    expect(await versionOf('Hi')).to.equal(null);
+    expect((await engine.readControl()).requests).to.equal(requests);
   });
 
-  it('answers all at the version with all of the weight, at its own price and with its own receipt', async () => {
-    await setWeight(100);
-    const response = await ask('Hi', { stream: true });
-    expect(response.headers.get(VERSION)).to.equal('chat-v2');
-    const text = await response.text();
-    expect(text).to.match(/\[DONE\]\s*$/);
-    // v2's own price would be charged by the token.
-    expect(text).to.match(/: receipt \{"cost":"0","tokens":\d+,"version":"chat-v2"\}/);
+  it('answers at the version that a conversation belongs to, whole or streamed', async () => {
+    for (const stream of [false, true]) expect(await versionOf('Hi', { stream })).to.equal('v2');
+    setWeight(0);
+    for (const stream of [false, true]) expect(await versionOf('Hi', { stream })).to.equal(own());
   });
 
   it('keeps each conversation at its version', async () => {
-    await setWeight(0);
-    await publishDeployment(stack.redis, { ...chat, traffic: [{ deployment: 'chat-v2', weight: 50 }] });
-    await pollUntil(async () => (await askMany(12)).includes('chat-v2'), 'a weight of 50 to apply');
-    const first = await askMany(30);
-    expect(first.filter((version) => version === 'chat-v2')).to.have.length.within(5, 25);
-    expect(await askMany(30)).to.deep.equal(first);
+    setWeight(50);
+    const answered: (string | null)[] = [];
+    for (let index = 0; index < 20; index++) answered.push(await versionOf(`Conversation ${index}`));
+    expect(new Set(answered)).to.deep.equal(new Set(['v2', own()]));
+    for (let index = 0; index < 20; index++) {
+      const later = [
+        { role: 'user', content: `Conversation ${index}` },
+        { role: 'assistant', content: 'Yes?' },
+        { role: 'user', content: 'Go on.' },
+      ];
+      expect(await versionOf('', { messages: later })).to.equal(answered[index]);
+    }
   });
 
-  it('names the version in errors, its own and those of the other engine', async () => {
-    await setWeight(100);
+  it('tells the version in the receipt of a stream', async () => {
+    const response = await fetch(`${fixture.endpoint.origin}/v1/chat/completions`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${fixture.key}`,
+        'content-type': 'application/json',
+        'x-berth-receipt': 'true',
+      },
+      body: JSON.stringify({ messages: [{ role: 'user', content: 'Hi' }], stream: true }),
+    });
+    expect(await response.text()).to.match(/: receipt \{"cost":"0","tokens":\d+,"version":"v2"\}/);
+  });
+
+  it('names the version in errors: its own where it refuses, the other’s where that engine fails', async () => {
     const invalid = await ask('Hi', { temperature: 'hot' });
-    expect([invalid.status, invalid.headers.get(VERSION)]).to.deep.equal([400, 'chat']);
-    await engines[1]!.control({ fault: { kind: 'status', status: 500 }, faultTimes: 2 });
+    expect([invalid.status, invalid.headers.get(VERSION)]).to.deep.equal([400, own()]);
     for (const stream of [false, true]) {
+      await engine.putControl({ fault: { kind: 'status', status: 500 } });
       const failed = await ask('Hi', { stream });
-      expect([failed.status, failed.headers.get(VERSION)]).to.deep.equal([502, 'chat-v2']);
-      await failed.text();
+      expect([failed.status, failed.headers.get(VERSION)]).to.deep.equal([502, 'v2']);
     }
     // They say nothing of this deployment's own engine.
-    expect(await entry.metrics()).not.to.match(/engine_errors_total\{reason="upstream_error"\}/);
-    expect(await entry.metrics()).to.match(/version_requests_total\{version="chat-v2",code="502"\} 2/);
+    expect((await fixture.endpoint.metrics.engineErrors.get()).values).to.deep.equal([]);
   });
 
-  it('answers here while the version is full', async () => {
-    await setWeight(100);
-    await publishDeployment(stack.redis, { ...chat, traffic: [{ deployment: 'chat-v2', weight: 100 }] });
-    await engines[1]!.control({ itlMs: 200 });
-    const streams = await Promise.all(
-      Array.from({ length: 4 }, (_, index) => ask(`Long ${index}`, { stream: true, max_tokens: 50 })),
-    );
-    expect(streams.map(({ headers }) => headers.get(VERSION))).to.deep.equal(Array(4).fill('chat-v2'));
-    const response = await ask('One more');
-    expect([response.status, response.headers.get(VERSION)]).to.deep.equal([200, 'chat']);
-    await Promise.all(streams.map((stream) => stream.body!.cancel()));
+  it('answers here while the version is full, not ready, or has no replica', async () => {
+    limit = 0;
+    expect(await versionOf('Hi')).to.equal(own());
+    limit = null;
+    isOpen = false;
+    expect(await versionOf('Hi')).to.equal(own());
+    isOpen = true;
+    addresses = [];
+    await pollUntil(async () => (await versionOf('Hi')) === own(), 'the addresses to be read again');
   });
 
-  it('answers here once the version is gone, and there when it is back', async () => {
-    await setWeight(100);
-    await member.stop('SIGKILL');
-    const statuses = new Set<number>();
-    for (let index = 0; index < 5; index++) {
-      const response = await ask(`After the end ${index}`);
-      statuses.add(response.status);
-      expect(response.headers.get(VERSION)).to.equal('chat');
+  it('answers here when the version’s engine takes no connections', async () => {
+    await pollUntil(async () => (await versionOf('Hi')) === 'v2', 'the addresses to be read again');
+    engineURL = 'http://127.0.0.1:1';
+    for (const stream of [false, true]) expect(await versionOf('Hi', { stream })).to.equal(own());
+  });
+
+  it('takes a slot of the version’s engine, and gives it back', async () => {
+    limit = 1;
+    await engine.putControl({ itlMs: 50 });
+    const long = await ask('Hi', { stream: true, max_tokens: 200 });
+    expect(long.headers.get(VERSION)).to.equal('v2');
+    expect(slots.inflight).to.equal(1);
+    expect(await versionOf('Hi')).to.equal(own());
+    await long.body!.cancel();
+    await pollUntil(() => slots.inflight === 0, 'the slot to be free');
+    await engine.putControl({ itlMs: 0 });
+    expect(await versionOf('Hi')).to.equal('v2');
+  });
+
+  it('lends no slot to whoever lacks the token', async () => {
+    const address = gateway.address() as { port: number };
+    for (const token of ['', 'of-the-workspace', hopToken(WORKSPACE_TOKEN, 'v3')]) {
+      const response = await fetch(`http://127.0.0.1:${address.port}/internal/reservations`, {
+        method: 'POST',
+        headers: { 'x-berth-peer-token': token },
+      });
+      expect(response.status).to.equal(404);
     }
-    expect([...statuses]).to.deep.equal([200]);
-    member = await startMember();
-    await setWeight(100);
   });
 });
