@@ -59,7 +59,7 @@ async function acquireAt(
   return target ?? acquire(services, state);
 }
 
-/** Of this deployment. */
+/** A slot of this deployment. */
 export function acquire(
   { capacity, config }: Pick<EngineServices, 'capacity' | 'config'>,
   state: GatewayState,

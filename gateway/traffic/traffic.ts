@@ -14,9 +14,11 @@ export interface TrafficOptions {
   token: (deployment: string) => string;
   /** Addresses of a deployment's ready replicas. */
   readReplicas: (deployment: string) => Promise<string[]>;
-  /** Of every replica's gateway. */
+  /** Port of every replica's gateway. */
   port: number;
   onResend: () => void;
+  /** How long a replica may take to lend a slot; 300. */
+  timeoutMs?: number;
 }
 
 /** Replicas of a version that are asked for a slot: then the request stays here. */
@@ -25,7 +27,7 @@ const MAX_ASKED = 2;
 const TIMEOUT_MS = 300;
 /** Changes are noticed earlier: a replica that is gone refuses, and the next one is asked. */
 const FRESH_MS = 1_000;
-/** Of a version that is gone. */
+/** How long connections to a version stay open without requests. */
 const IDLE_POOL_MS = 60_000;
 const MAX_MEMBERS = 20;
 
@@ -63,7 +65,7 @@ export class Traffic {
     conversation: string,
     { signal, lost }: { signal: AbortSignal; lost?: ReadonlySet<string> },
   ): Promise<EngineTarget | null> {
-    const { port } = this.#options;
+    const { port, timeoutMs = TIMEOUT_MS } = this.#options;
     const order = new Map<string, number>();
     for (const address of await this.#readReplicas(version)) {
       const origin = formatOrigin(address, port);
@@ -73,7 +75,7 @@ export class Traffic {
     for (const origin of origins.slice(0, MAX_ASKED)) {
       if (signal.aborted) break;
       const at = { origin, token: this.#findToken(version), pools: this.#pools };
-      const answer = await reserveSlot(at, signal, { timeoutMs: TIMEOUT_MS });
+      const answer = await reserveSlot(at, signal, { timeoutMs });
       if ('target' in answer) return { ...answer.target, version };
     }
     return null;

@@ -49,7 +49,7 @@ describe('replicas whose conversations another deployment’s replica shares', (
       },
       body: JSON.stringify({ messages: [{ role: 'user', content }], ...body }),
     });
-  /** Of this many conversations, those that v2 answers. */
+  /** Who answers this many conversations. */
   const askMany = async (count: number): Promise<string[]> => {
     const answered: string[] = [];
     for (let index = 0; index < count; index++) {

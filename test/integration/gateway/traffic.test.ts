@@ -54,6 +54,8 @@ describe('a deployment whose conversations another version shares', () => {
       readReplicas: async () => addresses,
       port,
       onResend: () => {},
+      // A busy machine must not decide who answers.
+      timeoutMs: 60_000,
     });
     fixture = await startTextFixture({ traffic });
   });
