@@ -47,7 +47,7 @@ describe('a deployment whose conversations another version shares', () => {
     gateway = createServer((req, res) => {
       if (!routes(req, res)) res.writeHead(404).end();
     });
-    const port = await listen(gateway, 0, '127.0.0.1');
+    const port = await listen(gateway, 0);
     traffic = new Traffic({
       config: () => fixture.endpoint.config,
       token: (deployment) => hopToken(WORKSPACE_TOKEN, deployment),
@@ -69,7 +69,8 @@ describe('a deployment whose conversations another version shares', () => {
   beforeEach(() => {
     limit = null;
     isOpen = true;
-    addresses = ['127.0.0.1'];
+    // Two of its replicas, as far as others can tell.
+    addresses = ['127.0.0.1', '127.0.0.2'];
     engineURL = engine.url;
     setWeight(100);
   });
@@ -157,6 +158,20 @@ describe('a deployment whose conversations another version shares', () => {
     await pollUntil(async () => (await versionOf('Hi')) === 'v2', 'the addresses to be read again');
     engineURL = 'http://127.0.0.1:1';
     for (const stream of [false, true]) expect(await versionOf('Hi', { stream })).to.equal(own());
+  });
+
+  it('continues a broken stream at another replica of its version, not here', async () => {
+    const { config } = fixture.endpoint;
+    config.continueStreams = true;
+    await fixture.simulator.reset();
+    await engine.putControl({ fault: { kind: 'drop', afterFrames: 3 } });
+    const response = await ask('Tell me a long story, please.', { stream: true });
+    delete config.continueStreams;
+    expect(response.headers.get(VERSION)).to.equal('v2');
+    expect(await response.text()).to.match(/\[DONE\]\s*$/);
+    expect((await fixture.simulator.readControl()).requests).to.equal(0);
+    const { values } = await fixture.endpoint.metrics.continuedStreams.get();
+    expect(values.map(({ labels }) => labels.outcome)).to.deep.equal(['completed']);
   });
 
   it('takes a slot of the version’s engine, and gives it back', async () => {
