@@ -186,7 +186,10 @@ const MODELS: Manifest[] = [
   model('traffic of more than all', llm({ traffic: shares(['v2', 60], ['v3', 41]) })),
   model('traffic of one version twice', llm({ traffic: shares(['v2', 1], ['v2', 2]) })),
   model('traffic of no version', llm({ traffic: [] })),
-  model('traffic of six versions', llm({ traffic: shares(...['a', 'b', 'c', 'd', 'e', 'f'].map(onePercent)) })),
+  model(
+    'traffic of six versions',
+    llm({ traffic: shares(...['a', 'b', 'c', 'd', 'e', 'f'].map(onePercent)) }),
+  ),
   model('traffic with a weight below nothing', llm({ traffic: shares(['v2', -1]) })),
   model('traffic of images', ofKind('Image', { traffic: shares(['v2', 10]) })),
   model('traffic of an adapter', adapter({ traffic: shares(['v2', 10]) })),

@@ -22,7 +22,10 @@ function describeRequest(fields: Partial<GatewayState> = {}): GatewayState {
 }
 
 describe('the way of a request to its engine', () => {
-  const start = (traffic: { deployment: string; weight: number }[] | undefined, member: EngineTarget | null) => {
+  const start = (
+    traffic: { deployment: string; weight: number }[] | undefined,
+    member: EngineTarget | null,
+  ) => {
     const calls: unknown[][] = [];
     const own = target();
     const capacity: Capacity = {

@@ -5,7 +5,11 @@ import { evaluateTraffic, listShares } from '../../../../operator/model/traffic.
 
 let versions = 0;
 
-function describeModel(name: string, spec: object, more: { readyReplicas?: number; metadata?: object | undefined } = {}) {
+function describeModel(
+  name: string,
+  spec: object,
+  more: { readyReplicas?: number; metadata?: object | undefined } = {},
+) {
   return {
     apiVersion: 'berth.dev/v1alpha1',
     kind: 'ModelDeployment',
@@ -22,7 +26,8 @@ describe('the versions that share a deployment’s traffic', () => {
     );
   const start = (...objects: ReturnType<typeof describeModel>[]) => {
     const models = new ModelStore('example', () => true);
-    const put = (object: ReturnType<typeof describeModel>) => models.put(`team/${object.metadata.name}`, object);
+    const put = (object: ReturnType<typeof describeModel>) =>
+      models.put(`team/${object.metadata.name}`, object);
     for (const object of objects) put(object);
     return { models, put };
   };
@@ -86,7 +91,12 @@ describe('the versions that share a deployment’s traffic', () => {
       reason: 'MemberNotFound',
       message: /there is no ModelDeployment v2 that is valid/,
     },
-    { what: 'that is invalid', spec: { kind: 'Tea' }, reason: 'MemberNotFound', message: /no ModelDeployment v2/ },
+    {
+      what: 'that is invalid',
+      spec: { kind: 'Tea' },
+      reason: 'MemberNotFound',
+      message: /no ModelDeployment v2/,
+    },
   ])
     it(`leave the share of one ${what} with the deployment, and say why`, () => {
       const { models } = start(describeModel('v2', spec, more), describeModel('v3', {}));
@@ -97,7 +107,9 @@ describe('the versions that share a deployment’s traffic', () => {
       ]);
       const verdict = evaluateTraffic(models, model)!;
       expect(verdict).to.include({ status: 'False', reason });
-      expect(verdict.message).to.match(message).and.match(/; its share stays here$/);
+      expect(verdict.message)
+        .to.match(message)
+        .and.match(/; its share stays here$/);
     });
 
   it('name all that are missing', () => {
