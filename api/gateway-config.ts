@@ -74,6 +74,18 @@ const deploymentConfig = z.object({
       timeToFirstToken: z.object({ withinMs: z.number() }).optional(),
     })
     .optional(),
+  /** Versions that answer a share of the conversations; absent: none. */
+  traffic: z
+    .array(
+      z.object({
+        deployment: z.string(),
+        /** Percent. */
+        weight: z.number(),
+        /** It cannot answer: its share stays here, and those of the others are the same. */
+        excluded: z.literal(true).optional(),
+      }),
+    )
+    .optional(),
   limits,
   /** What a repeated idempotency key with other fields gets; absent: the original request. */
   idempotency: z.literal('Strict').optional(),

@@ -46,6 +46,7 @@ export default defineConfig({
           page('Install', '/install'),
           page('Upgrade', '/upgrade'),
           page('Scale', '/scale'),
+          page('Two versions at one URL', '/traffic'),
           page('With Kueue', '/kueue'),
           page('Engines', '/engines'),
           page('Redis', '/redis'),

@@ -27,7 +27,8 @@ export interface ReplicaOptions {
   engine: ReplicaEngine;
   slots: Slots;
   isDraining: () => boolean;
-  peerToken: string;
+  /** `hop`: what other deployments' replicas send; null: none do. */
+  tokens: { peer: string; hop: string | null };
   /** What peers see of this replica. */
   self: { pod: string; address: string; port: number };
   /** Connections to peers; kept only to those that are there. */
@@ -91,7 +92,7 @@ export interface Replica {
 }
 
 export function startReplica(options: ReplicaOptions): Replica {
-  const { config, engine, slots, self, isDraining, peerPools, heartbeat, adapter } = options;
+  const { config, engine, slots, tokens, self, isDraining, peerPools, heartbeat, adapter } = options;
   const { isReady: isEngineReady, sleep, readMetrics } = engine;
   const isEngineOpen = () => isEngineReady() && sleep.isAwake;
   const queue = readMetrics && new EngineQueue({ read: readMetrics, inflight: () => slots.inflight });
@@ -141,7 +142,7 @@ export function startReplica(options: ReplicaOptions): Replica {
   const isShared = () => config().kind === 'Image';
   const cordoned = () => config().cordoned;
   const peers = new Peers({
-    token: options.peerToken,
+    token: tokens.peer,
     list: listPeers,
     pools: peerPools,
     cordoned,
@@ -150,7 +151,7 @@ export function startReplica(options: ReplicaOptions): Replica {
   const isCordoned = () => cordoned().includes(self.pod);
   const balance = new PrefixBalance({
     isOn: () => config().balance === 'Prefix',
-    secret: options.peerToken,
+    secret: tokens.peer,
     pod: self.pod,
     slots,
     isOwnOpen: () => isEngineOpen() && !isCordoned(),
@@ -185,10 +186,12 @@ export function startReplica(options: ReplicaOptions): Replica {
     capacity: new WakingCapacity({ capacity: slotQueue, sleep, isEngineReady, busy: slots.busy }),
     readPrefix: (parts) => balance.read(parts),
     peerRoutes: createPeerRoutes({
-      token: options.peerToken,
+      token: tokens.peer,
+      hopToken: tokens.hop,
       reservations: new Reservations(slots),
       enginePool: engine.pool,
       isOpen: () => isEngineOpen() && !isDraining(),
+      isOpenToHops: () => isEngineOpen() && !isDraining() && !isCordoned() && slotQueue.waiting === 0,
       balance,
       onEngineLost: engine.suspect,
       tracer: options.tracer,

@@ -36,6 +36,7 @@ import type { DeploymentUsage } from '../telemetry/usage.ts';
 import { buildModelHandlers } from '../text/model-routes.ts';
 import { buildTextHandlers } from '../text/text-routes.ts';
 import { buildTokenizerHandler } from '../text/tokenizer-info.ts';
+import type { Traffic } from '../traffic/traffic.ts';
 import type { Pools } from '../upstream/pools.ts';
 
 export interface SidecarAppOptions {
@@ -48,6 +49,8 @@ export interface SidecarAppOptions {
     pools: Pools;
     /** The deployment's; null: no front holds requests. */
     token: string | null;
+    /** Hops to other versions; null: there are none. */
+    traffic: Traffic | null;
   };
   telemetry: Telemetry & { usage: DeploymentUsage };
   /** Which URLs of tenants may be fetched. */
@@ -82,7 +85,11 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   const egress = new EgressAgent(options.egress);
   const engines = {
     capacity: replica.capacity,
-    findPool: ({ local, origin }: EngineTarget) => (local ? engine.pool : peers.pools.get(origin)),
+    traffic: peers.traffic ?? undefined,
+    findPool: ({ local, origin, version }: EngineTarget) => {
+      if (version !== undefined) return peers.traffic!.findPool(origin);
+      return local ? engine.pool : peers.pools.get(origin);
+    },
     onEngineLost: engine.suspect,
     ranOutOfMemory: engine.ranOutOfMemory,
   };
@@ -127,6 +134,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   const model = () => ({ provider: config().enginePreset, model: config().modelId });
   const findService = () => (config().paused || config().deleting ? null : { slo: config().slo });
   app.use(answerErrors({ log, metrics, findUsage: () => usage, model, findService }));
+  app.use(nameOwnVersion(config));
   if (peers.token !== null) app.use(recognizeHeld(peers.token));
   app.use(cutOff.middleware);
   // 3. Pages of other origins, whose preflights carry no key.
@@ -158,6 +166,15 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
     },
   };
 }
+
+/** Until another version is asked. */
+const nameOwnVersion =
+  (config: () => GatewayConfig): GatewayMiddleware =>
+  ({ state }, next) => {
+    const { traffic, name } = config();
+    if (traffic !== undefined) state.exchange.nameVersion(name);
+    return next();
+  };
 
 function recognizeHeld(peerToken: string): GatewayMiddleware {
   const isFronts = buildTokenCheck(heldToken(peerToken));

@@ -1,10 +1,11 @@
 /** One deployment served beside its engine. */
 import type { Server } from 'node:http';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { hopToken } from '../../api/identity.ts';
 import { listen } from '../../kit/http-server.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
 import { heartbeat, leave } from '../../redis/heartbeats/heartbeats.ts';
-import { readDeployment } from '../../redis/publication/published.ts';
+import { readDeployment, readReplicas } from '../../redis/publication/published.ts';
 import { startReplica } from '../capacity/replica.ts';
 import { Slots } from '../capacity/replica-capacity.ts';
 import type { EgressSettings } from '../egress/agent.ts';
@@ -16,6 +17,7 @@ import { startWorker } from '../jobs/worker.ts';
 import { sampleLoad } from '../telemetry/load-sample.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { UsageMeter } from '../telemetry/usage.ts';
+import { Traffic } from '../traffic/traffic.ts';
 import { Pools } from '../upstream/pools.ts';
 import { serveAdapters } from './adapters.ts';
 import { createSidecarApp } from './app.ts';
@@ -29,7 +31,8 @@ export interface ModelEndpointOptions {
   initialConfig: GatewayConfig;
   connection: RedisConnection;
   engine: EngineAddress;
-  peerToken: string;
+  /** `storage`: the tokens of hops derive from it; '': there is none, and no hops. */
+  tokens: { peer: string; storage: string };
   /** What peers see of this replica. */
   self: { pod: string; address: string; port: number };
   /** Address to listen on; undefined = all. */
@@ -57,7 +60,7 @@ export interface ModelEndpoint {
 
 /** Listens when it resolves. Needs neither Redis nor the engine for that. */
 export async function startModelEndpoint(options: ModelEndpointOptions): Promise<ModelEndpoint> {
-  const { connection, self, peerToken, storage, egress } = options;
+  const { connection, self, tokens, storage, egress } = options;
   const { redis } = connection;
   const { log, metrics, tracer } = options.telemetry;
   const { namespace, name } = options.initialConfig;
@@ -82,13 +85,24 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
   });
   const meter = new UsageMeter({ redis, log, metrics });
   const usage = meter.of(namespace, name, isQueued(options.initialConfig));
+  const hopTokenOf =
+    tokens.storage === '' ? null : (deployment: string) => hopToken(tokens.storage, deployment);
+  const traffic =
+    hopTokenOf &&
+    new Traffic({
+      config,
+      token: hopTokenOf,
+      readReplicas: (deployment) => readReplicas(redis, namespace, deployment),
+      port: self.port,
+      onResend: () => metrics.resent.inc({ to: 'replica' }),
+    });
   const peerPools = new Pools({ onResend: () => metrics.resent.inc({ to: 'replica' }) });
   const replica = startReplica({
     config,
     engine,
     slots,
     isDraining: () => drain.isDraining,
-    peerToken,
+    tokens: { peer: tokens.peer, hop: hopTokenOf?.(name) ?? null },
     self,
     peerPools,
     heartbeat: {
@@ -112,7 +126,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     redis,
     engine,
     replica,
-    peers: { pools: peerPools, token: peerToken },
+    peers: { pools: peerPools, token: tokens.peer, traffic },
     telemetry,
     egress,
     storage,
@@ -149,6 +163,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
 
   const adapters = serveAdapters({
     ...options,
+    peerToken: tokens.peer,
     live,
     engine,
     slots,
@@ -192,7 +207,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
       await app.close();
       await meter.close();
       await replica.close();
-      await Promise.all([peerPools.destroy(), engine.close()]);
+      await Promise.all([peerPools.destroy(), traffic?.close(), engine.close()]);
     },
   };
 }

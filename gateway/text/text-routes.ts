@@ -17,6 +17,7 @@ import { openLease, readJsonBody } from '../http/json-body.ts';
 import { refuseAsUnavailable } from '../http/unavailability.ts';
 import { answerFromEngine, noticeEngine, reserveLazily } from '../run/engine-question.ts';
 import { startRequestDeadline } from '../run/engine-run.ts';
+import { readConversation } from '../traffic/conversation.ts';
 import { askContinued, type ContinuationServices } from './continued-answer.ts';
 import { isReportAwaited, listIgnored, refuseIgnored } from './ignored-parameters.ts';
 import { INPUT_TOKENS } from './input-tokens-route.ts';
@@ -59,6 +60,7 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
     interpret: (body) => {
       const request = readTextRequest(body, route, config, state.priority);
       nameIgnored(body, { route, services, exchange });
+      if (config.traffic) state.conversation = readConversation(body.value, state.keyHash) ?? undefined;
       if (route.readPrompt) state.prefix = services.readPrefix?.(route.readPrompt(body.value));
       return request;
     },

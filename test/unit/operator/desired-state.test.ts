@@ -49,6 +49,23 @@ describe('what ought to be in Redis', () => {
     return { desired, models, pods, putModel, putWorkspace };
   };
 
+  it('names the versions that share a deployment’s traffic, with those that cannot answer', () => {
+    const { desired, models, putModel } = start();
+    putModel({ traffic: [{ deployment: 'v2', weight: 10 }] }, '1');
+    expect(desired.deployment(NAME)!.config!.traffic).to.deep.equal([
+      { deployment: 'v2', weight: 10, excluded: true },
+    ]);
+    models.put('team-a/v2', {
+      apiVersion: 'berth.dev/v1alpha1',
+      kind: 'ModelDeployment',
+      metadata: { name: 'v2', namespace: 'team-a', uid: 'v2', resourceVersion: '1' },
+      spec: { kind: 'LLM', model: { id: 'm' }, engine: { preset: 'simulator' } },
+    } as never);
+    expect(desired.deployment(NAME)!.config!.traffic).to.deep.equal([{ deployment: 'v2', weight: 10 }]);
+    putModel({}, '2');
+    expect(desired.deployment(NAME)!.config).not.to.have.property('traffic');
+  });
+
   it('says what keeps replicas from becoming ready: as last derived, else as the status has it', () => {
     const { desired, models, putModel } = start();
     putModel({}, '1');
