@@ -215,6 +215,22 @@ Its log: berth logs chat -n team
       expect(JSON.stringify([...target.api.store.all()])).not.to.include(key);
     });
 
+    it('bounds it by an owner, deployments and a budget, and says what these may be', async () => {
+      await create('bounded', { owner: 'search', deployments: 'chat,embed', budget: '200/month' });
+      expect(target.api.get(KEYS, { namespace: 'team', name: 'bounded' }).spec).to.deep.include({
+        owner: 'search',
+        deployments: ['chat', 'embed'],
+        budget: { amount: '200', period: 'Month', warnAt: [50, 80] },
+      });
+      for (const [limits, message] of [
+        [{ budget: 'much' }, /^--budget must be a decimal/],
+        [{ budget: '5/year' }, /^--budget /],
+        [{ owner: 'a b' }, /^--owner must be letters/],
+        [{ deployments: '' }, /^--deployments /],
+      ] as const)
+        expect(() => readLimits(limits, new Date())).to.throw(Failure, message);
+    });
+
     it('names it by its hash without a name, also as JSON', async () => {
       const { printed } = await create(undefined, {}, true);
       const { key, ...rest } = JSON.parse(printed.out);
