@@ -4,7 +4,7 @@ import { conditions, customObject, observedGeneration, type ResourceDefinition }
 import { BUDGET_WARNING, EVENT_OF_STATUS, type EventType } from './request.ts';
 
 const REQUEST_EVENTS: EventType[] = Object.values(EVENT_OF_STATUS);
-const EVENT_TYPES = [...REQUEST_EVENTS, BUDGET_WARNING] as [EventType, ...EventType[]];
+const EVENT_TYPES: EventType[] = [...REQUEST_EVENTS, BUDGET_WARNING];
 
 export const webhookEndpointSpec = z.object({
   url: z.string().min(1).max(2048).describe('Public HTTPS address.'),

@@ -105,7 +105,8 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
     await this.#write(live, accepted, { remaining, owners }, signal);
     if (accepted.status !== 'True') return { requeueAfterMs: PROBLEM_RECHECK_MS };
     if (given.name !== undefined) return { requeueAfterMs: NAMED_SECRET_INTERVAL_MS };
-    return remaining === undefined && !owners ? {} : { requeueAfterMs: CREDIT_INTERVAL_MS };
+    const hasBudgets = parsed.spec.owners?.some(({ budget }) => budget) ?? false;
+    return remaining === undefined && !hasBudgets ? {} : { requeueAfterMs: CREDIT_INTERVAL_MS };
   }
 
   /** The secrets that sign this namespace's webhooks, passed to the publisher; undefined if nothing is signed. */
