@@ -28,7 +28,9 @@ export const budgetSpec = z.object({
     .array(z.int().min(1).max(100))
     .max(MAX_WARNINGS)
     .default([50, 80])
-    .describe('Percentages at which the event `budget.warning` and a mail to the owner of the workspace are sent.'),
+    .describe(
+      'Percentages at which the event `budget.warning` and a mail to the owner of the workspace are sent.',
+    ),
 });
 export type BudgetSpec = z.infer<typeof budgetSpec>;
 

@@ -34,7 +34,9 @@ export const workspaceSpec = z.object({
       z
         .object({
           name: ownerName('As in `spec.owner` of APIKeys.'),
-          budget: budgetSpec.optional().describe('What all its keys together may spend in each period; unlimited if absent.'),
+          budget: budgetSpec
+            .optional()
+            .describe('What all its keys together may spend in each period; unlimited if absent.'),
         })
         .describe('An owner of API keys.'),
     )
@@ -58,7 +60,11 @@ export const workspaceStatus = z.object({
   observedGeneration,
   creditRemaining: z.string().optional().describe('Credit that is left; absent if it is unlimited.'),
   owners: z
-    .array(budgetStatus.extend({ name: z.string().describe('Name of the owner.') }).describe('State of one budget.'))
+    .array(
+      budgetStatus
+        .extend({ name: z.string().describe('Name of the owner.') })
+        .describe('State of one budget.'),
+    )
     .optional()
     .describe('State of the budgets of owners; absent without any.'),
   redisUser: z.string().optional().describe("Redis user of the workspace's sidecars."),

@@ -1,7 +1,8 @@
 /** What should be in Redis, read from the watched objects on demand. */
-import { toBudget } from '../api/budget-spec.ts';
+
 import type { V1Pod } from '@kubernetes/client-node';
 import { parseAmount } from '../api/amount.ts';
+import { toBudget } from '../api/budget-spec.ts';
 import {
   buildGatewayConfig,
   type GatewayConfig,
@@ -41,7 +42,10 @@ export interface DesiredStateSources {
 export function createDesiredState(sources: DesiredStateSources): DesiredState {
   const { settings, view, models, keys, credentials, endpoints, signingSecrets } = sources;
   /** One field of a namespace's Workspace, whatever the others are; null = not set, undefined = not readable. */
-  const readField = <F extends 'ownerEmail' | 'credit' | 'keepInputs' | 'currency' | 'owners'>(namespace: string, field: F) => {
+  const readField = <F extends 'ownerEmail' | 'credit' | 'keepInputs' | 'currency' | 'owners'>(
+    namespace: string,
+    field: F,
+  ) => {
     const object = view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`);
     // An object that is not kept has the reason as its spec (object-budget.ts): no credit would mean unlimited.
     if (typeof object?.spec === 'string') return undefined;
@@ -146,11 +150,15 @@ export function createDesiredState(sources: DesiredStateSources): DesiredState {
     owners(namespace) {
       const owners = readField(namespace, 'owners');
       if (owners === undefined) return undefined;
-      const bounded = (owners ?? []).flatMap(({ name, budget }) => (budget ? [[name, toBudget(budget)] as const] : []));
+      const bounded = (owners ?? []).flatMap(({ name, budget }) =>
+        budget ? [[name, toBudget(budget)] as const] : [],
+      );
       return new Map(bounded);
     },
     budgets(namespace) {
-      const status = (view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`)?.status ?? {}) as Partial<Workspace['status']>;
+      const status = (view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`)?.status ?? {}) as Partial<
+        Workspace['status']
+      >;
       const owners = (readField(namespace, 'owners') ?? []).flatMap(({ name, budget }) => {
         const known = status.owners?.find((each) => each.name === name);
         return budget ? rememberBudget({ kind: 'owner', name }, budget, known) : [];

@@ -121,10 +121,15 @@ export function* describeCredits(objects: Iterable<KubeObject>): Generator<Credi
 }
 
 /** Describes budgets that have a status: of owners in Workspaces, then of APIKeys. */
-export function describeBudgets(workspaces: Iterable<KubeObject>, keys: Iterable<KubeObject>): BudgetSample[] {
+export function describeBudgets(
+  workspaces: Iterable<KubeObject>,
+  keys: Iterable<KubeObject>,
+): BudgetSample[] {
   const samples: BudgetSample[] = [];
   for (const object of workspaces) {
-    const { owners = [] } = (object.spec ?? {}) as { owners?: { name: string; budget?: { amount?: unknown } }[] };
+    const { owners = [] } = (object.spec ?? {}) as {
+      owners?: { name: string; budget?: { amount?: unknown } }[];
+    };
     const states = statusOf(object).owners ?? [];
     for (const { name, budget } of owners) {
       const state = states.find((each) => each.name === name);
@@ -141,7 +146,12 @@ export function describeBudgets(workspaces: Iterable<KubeObject>, keys: Iterable
 
   function add(
     { metadata }: KubeObject,
-    { holder, name, amount, spent }: Pick<BudgetSample, 'holder' | 'name'> & { amount: unknown; spent: unknown },
+    {
+      holder,
+      name,
+      amount,
+      spent,
+    }: Pick<BudgetSample, 'holder' | 'name'> & { amount: unknown; spent: unknown },
   ): void {
     if (samples.length >= MAX_BUDGETS) return;
     const { namespace = '' } = metadata;

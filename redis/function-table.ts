@@ -74,7 +74,11 @@ export const FIELDS = {
     `${SUBMITTED_FIELDS} inputs webhook_url claim deadline attempts ended_by claimed_at started_at budgets`,
   ),
   SUBMITTED_COUNT: listWords(SUBMITTED_FIELDS).length,
-  LONGER_FIELDS: { inputs: LIMITS.MAX_OBJECTS_BYTES, webhook_url: MAX_URL_BYTES, budgets: LIMITS.MAX_BUDGETS_BYTES },
+  LONGER_FIELDS: {
+    inputs: LIMITS.MAX_OBJECTS_BYTES,
+    webhook_url: MAX_URL_BYTES,
+    budgets: LIMITS.MAX_BUDGETS_BYTES,
+  },
   /** Those that `read` and `cancel` return. */
   SHOWN_FIELDS: listWords(
     `${FIRST_SHOWN_FIELDS} api_key price key_name images retry_of retried_as replays replayed_at replay_differs`,

@@ -1,6 +1,6 @@
 /** What a key may call, and which of its budgets is used up (docs/resources.md, "Budgets"). Pure. */
 import { formatAmount } from '../../api/amount.ts';
-import type { BudgetPeriod, BoundingBudget } from '../../api/budget.ts';
+import type { BoundingBudget, BudgetPeriod } from '../../api/budget.ts';
 import type { Admission, AdmissionRequest } from '../../redis/admission/admission-calls.ts';
 import { ApiError } from '../http/error-response.ts';
 import { refuseAsUnavailable } from '../http/unavailability.ts';

@@ -176,9 +176,7 @@ const authenticateCaller =
   async (ctx, next) => {
     const { config } = ctx.state.deployment;
     const { span } = ctx.state.exchange;
-    ctx.state.caller = await inSpan(span, 'admission', () =>
-      identifyCaller(redis, config, ctx.req.headers),
-    );
+    ctx.state.caller = await inSpan(span, 'admission', () => identifyCaller(redis, config, ctx.req.headers));
     const { admission } = ctx.state.caller;
     ctx.state.keyHash = ctx.state.caller.sha256;
     ctx.state.keyName = admission.keyName;

@@ -26,7 +26,11 @@ export class ImageCharge {
 
   constructor(
     request: ImageRequest,
-    { config, services, budgets }: { config: GatewayConfig; services: MediaServices; budgets: string | undefined },
+    {
+      config,
+      services,
+      budgets,
+    }: { config: GatewayConfig; services: MediaServices; budgets: string | undefined },
   ) {
     this.#services = services;
     const maxMs = config.limits.imageTimeoutMs + ORPHAN_TIMEOUT_MS + REFUND_TIMEOUT_MS + MARGIN_MS;

@@ -38,9 +38,10 @@ function describeBudget(body: string): string {
   const { budget, name, threshold, spent, amount, period, period_ends_at: end } = readBudget(body);
   const time = new Date(Number(end) * 1_000);
   const until = Number.isNaN(time.getTime()) ? '' : ` Its next period begins at ${time.toISOString()}.`;
-  return flatten(
-    `The budget of the ${budget === 'owner' ? 'owner' : 'API key'} ${name} has reached ${threshold} %: ` +
-      `${spent} of ${amount} per ${String(period).toLowerCase()} are spent.${until}`,
+  const [who, reached, used, all, each] = [name, threshold, spent, amount, period].map((part) => flatten(String(part)));
+  return (
+    `The budget of the ${budget === 'owner' ? 'owner' : 'API key'} ${who} has reached ${reached} %: ` +
+    `${used} of ${all} per ${each!.toLowerCase()} are spent.${until}`
   );
 }
 

@@ -9,8 +9,8 @@ import type { Requeue } from '../../kube/work-queue.ts';
 import { BERTH_RESOURCES } from '../framework/berth-resources.ts';
 import { ensureSecret, ReadSecrets } from '../framework/ensure-secret.ts';
 import { type ReconcileContext, Reconciler } from '../framework/reconciler.ts';
-import { ACCEPTED, type Verdict, verdict } from '../status/condition-list.ts';
 import { BUDGET_INTERVAL_MS, BudgetStates, type ReadBudget } from '../status/budget.ts';
+import { ACCEPTED, type Verdict, verdict } from '../status/condition-list.ts';
 import type { Problem } from '../status/problem.ts';
 import { stallOf } from '../status/readiness.ts';
 import type { KeyStore } from './key-store.ts';
@@ -125,7 +125,9 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
   async #findBudget({ metadata, spec, status }: APIKey): Promise<BudgetStatus | undefined> {
     const { namespace, name } = metadata;
     const holder = { kind: 'key', name } as const;
-    return spec.budget && this.#budgets.find(namespace, holder, { budget: spec.budget, known: status.budget });
+    return (
+      spec.budget && this.#budgets.find(namespace, holder, { budget: spec.budget, known: status.budget })
+    );
   }
 
   async #write(

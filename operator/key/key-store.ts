@@ -5,9 +5,9 @@ import { toBudget } from '../../api/budget-spec.ts';
 import type { PublishedKey } from '../../api/redis-keys.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { toMillis } from '../../kube/time.ts';
+import type { RememberedBudget } from '../../redis/admission/budgets.ts';
 import { ClaimIndex } from '../framework/claim-index.ts';
 import { type Parsed, ParsedStore, type RawObject } from '../framework/parsed-store.ts';
-import type { RememberedBudget } from '../../redis/admission/budgets.ts';
 import { rememberBudget } from '../status/budget.ts';
 
 export class KeyStore extends ParsedStore<APIKey> {
@@ -55,7 +55,9 @@ export class KeyStore extends ParsedStore<APIKey> {
       const parsed = this.get(key);
       if (!parsed?.ok) return [];
       const { metadata, spec, status } = parsed.value;
-      return spec.budget ? rememberBudget({ kind: 'key', name: metadata.name }, spec.budget, status.budget) : [];
+      return spec.budget
+        ? rememberBudget({ kind: 'key', name: metadata.name }, spec.budget, status.budget)
+        : [];
     });
   }
 

@@ -1,8 +1,8 @@
 /** What should be in Redis, from the cluster's current state, and the units in which it is published. */
 
+import type { Budget } from '../../api/budget.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { DeploymentName } from '../../api/names.ts';
-import type { Budget } from '../../api/budget.ts';
 import type { PublishedCredential, PublishedEndpoint, PublishedKey } from '../../api/redis-keys.ts';
 import type { RememberedBudget } from '../../redis/admission/budgets.ts';
 

@@ -1,5 +1,5 @@
 /** Admission, settlement and spending of API keys; all calls are safe to repeat after a timeout. */
-import { decodeBounding, type BoundingBudget } from '../../api/budget.ts';
+import { type BoundingBudget, decodeBounding } from '../../api/budget.ts';
 import { workKeys } from '../../api/redis-keys.ts';
 import { type RedisClient, sendNow } from '../client.ts';
 import { encodeCall, FUNCTIONS, SIGNATURES } from '../function-table.ts';

@@ -76,7 +76,10 @@ export async function restoreBudgets(
       const percent = percentOf(spentMicros, budget.micros);
       const warned = Math.max(0, ...budget.warnAt.filter((threshold) => threshold <= percent));
       if ((await readCounter(redis, keys.spent(counter))) >= spentMicros) return;
-      const batch = redis.multi().incrby(keys.spent(counter), spentMicros).pexpire(keys.spent(counter), ttlMs);
+      const batch = redis
+        .multi()
+        .incrby(keys.spent(counter), spentMicros)
+        .pexpire(keys.spent(counter), ttlMs);
       if (warned > 0) batch.set(keys.warned(counter), warned, 'PX', ttlMs);
       await execute(batch);
     }),

@@ -1,5 +1,5 @@
 /** Charges for synchronous images; queued requests are charged by their submission. */
-import { decodeBounding, type BoundingBudget } from '../../api/budget.ts';
+import { type BoundingBudget, decodeBounding } from '../../api/budget.ts';
 import { workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 import { callFunction } from '../function-table.ts';

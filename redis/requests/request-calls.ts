@@ -3,7 +3,7 @@
  * with the same token after a timeout, and should be repeated until there is a reply.
  */
 
-import { decodeBounding, type BoundingBudget } from '../../api/budget.ts';
+import { type BoundingBudget, decodeBounding } from '../../api/budget.ts';
 import { workKeys } from '../../api/redis-keys.ts';
 import {
   type FailureCode,

@@ -77,7 +77,10 @@ export function addKeyUsageRoutes(serve: ServeRoute, services: Services): void {
     const currency = (await readCurrency(redis, namespace)) ?? '';
     const { rows, describe } = await readTable();
     const signal = AbortSignal.timeout(MAX_TABLE_MS);
-    const table = Readable.from(formatTable(rows, (row) => addCharge(describe(row), currency)), { objectMode: false, signal });
+    const table = Readable.from(
+      formatTable(rows, (row) => addCharge(describe(row), currency)),
+      { objectMode: false, signal },
+    );
     // A truncated table must not look complete.
     table.once('error', () => ctx.res.destroy());
     ctx.type = 'text/csv; charset=utf-8';

@@ -45,7 +45,11 @@ export function addKeyRoutes(serve: ServeRoute, services: Services): void {
     return (await Promise.all(views)).sort((a, b) => b.createdAt.localeCompare(a.createdAt));
   });
 
-  const create = async (session: Session, namespace: string, wanted: NewKey & Bounds): Promise<NewKeyView> => {
+  const create = async (
+    session: Session,
+    namespace: string,
+    wanted: NewKey & Bounds,
+  ): Promise<NewKeyView> => {
     const { name, ...spec } = wanted;
     const secret = generateApiKey();
     const annotations = { [ANNOTATIONS.createdBy]: session.user };

@@ -3,7 +3,11 @@ import { z } from 'zod';
 import { formatAmount } from '../../../api/amount.ts';
 import { readSpentMicros } from '../../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../../redis/client.ts';
-import { readCurrency, readDeploymentNames, readGrantedMicros } from '../../../redis/console/console-reads.ts';
+import {
+  readCurrency,
+  readDeploymentNames,
+  readGrantedMicros,
+} from '../../../redis/console/console-reads.ts';
 import { readUsage } from '../../../redis/usage/usage.ts';
 import { type CreditView, type TrafficView, USAGE_RANGES, type UsageRange } from '../../api.ts';
 import { routes } from '../../routes.ts';

@@ -2,7 +2,11 @@
 import type { KeyView } from '../../api.ts';
 
 /** '' for a key without owner, deployments and budget. */
-export function describeBounds({ owner, deployments, budget }: Pick<KeyView, 'owner' | 'deployments' | 'budget'>): string {
+export function describeBounds({
+  owner,
+  deployments,
+  budget,
+}: Pick<KeyView, 'owner' | 'deployments' | 'budget'>): string {
   return [
     owner && `of ${owner}`,
     budget && `${budget.spent ?? '?'} of ${budget.amount} spent this ${budget.period.toLowerCase()}`,

@@ -102,7 +102,11 @@ local function spend_budgets(namespace, budgets, micros, now)
     local most = nil
     for threshold in string.gmatch(budget.warn_at, '%d+') do
       if budget.spent * 100 >= budget.amount * tonumber(threshold) then
-        most = most or read_number(warned)
+        if not most then
+          -- Never fails, as the charge is counted by now.
+          local ok, value = pcall(read_number, warned)
+          most = ok and value or 0
+        end
         if tonumber(threshold) > most then
           most = tonumber(threshold)
           redis.call('SET', warned, threshold, 'EX', seconds)

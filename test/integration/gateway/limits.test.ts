@@ -131,9 +131,14 @@ describe('the limits of a key', () => {
     const key = await fixture.endpoint.makeKey({ bud: '0,Day' });
     const error = await readEnvelope(await fixture.chat({}, { key }));
     expect([error.status, error.code]).to.deep.equal([503, 'insufficient_quota']);
-    expect(error.message).to.match(/^The budget of this API key is used up: 0 per day. The next period begins at \d{4}-.*T00:00:00Z\.$/);
+    expect(error.message).to.match(
+      /^The budget of this API key is used up: 0 per day. The next period begins at \d{4}-.*T00:00:00Z\.$/,
+    );
     expect(error.headers.get('x-should-retry')).to.equal('false');
-    expect((await fetch(`${fixture.endpoint.origin}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status).to.equal(200);
+    expect(
+      (await fetch(`${fixture.endpoint.origin}/v1/models`, { headers: { authorization: `Bearer ${key}` } }))
+        .status,
+    ).to.equal(200);
   });
 
   it('answer 503 insufficient_quota when the credit is used up', async () => {

@@ -46,7 +46,8 @@ describe('budgets while several replicas serve and lease', function () {
             const { budgets } = await admissions.admit({ namespace, sha256, counted: 'all' });
             await nextTurn();
             // What is in flight when a replica is killed is never settled.
-            if (!isKilled) settlements.charge({ namespace, keyHash: sha256, budgets, tokens: 1, price: COST });
+            if (!isKilled)
+              settlements.charge({ namespace, keyHash: sha256, budgets, tokens: 1, price: COST });
           } catch (error) {
             if (error instanceof ApiError) return error.message;
             throw error;
@@ -73,7 +74,9 @@ describe('budgets while several replicas serve and lease', function () {
     return keys;
   }
   const spentOf = async (kind: 'key' | 'owner', name: string) =>
-    Number(await stack.redis.get(workKeys(namespace).spent(nameCounter({ kind, name }, 'Month', Date.now()))));
+    Number(
+      await stack.redis.get(workKeys(namespace).spent(nameCounter({ kind, name }, 'Month', Date.now()))),
+    );
 
   /** A worker has one request running, and at most one whose usage is on its way. */
   const inFlight = (workers: number) => 2 * workers * COST;
@@ -88,11 +91,16 @@ describe('budgets while several replicas serve and lease', function () {
     replicas[0]!.kill();
     const ends = await Promise.all(work);
     for (const end of new Set(ends.filter((end) => end !== 'killed')))
-      expect(end).to.match(/^The budget of this API key is used up: 0.00005 per month. The next period begins at /);
+      expect(end).to.match(
+        /^The budget of this API key is used up: 0.00005 per month. The next period begins at /,
+      );
     await Promise.all(replicas.map((replica) => replica.close()));
     for (const { name } of keys)
       expect(await spentOf('key', name), name).to.be.within(budget, budget + inFlight(replicas.length));
-    expect(await stack.redis.zcard(workKeys(namespace).outbox), 'one warning per key and percentage').to.equal(2_000);
+    expect(
+      await stack.redis.zcard(workKeys(namespace).outbox),
+      'one warning per key and percentage',
+    ).to.equal(2_000);
   });
 
   it('hold on both levels over the leases of all replicas', async () => {

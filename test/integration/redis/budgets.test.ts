@@ -45,7 +45,14 @@ describe('budgets', () => {
     stack.redis.hset(configKeys(namespace).workspace, `owner:${name}`, encodeBudget(budget));
   const spend = async (key: Key, micros: number) => {
     const budgets = (await key.ask()).budgets?.text;
-    await settle(stack.redis, { namespace, sha256: key.sha256, tokens: 1, micros, token: newToken(), budgets });
+    await settle(stack.redis, {
+      namespace,
+      sha256: key.sha256,
+      tokens: 1,
+      micros,
+      token: newToken(),
+      budgets,
+    });
   };
   const spentOf = async (kind: 'key' | 'owner', name: string, at: string, budget = MONTH) => {
     const holder = { kind, name };
@@ -112,7 +119,9 @@ describe('budgets', () => {
     expect(await key.ask()).to.include({ verdict: 'ok' });
     const late = { namespace, sha256: key.sha256, tokens: 1, micros: 7, token: newToken() };
     await settle(stack.redis, { ...late, budgets: admitted.budgets!.text });
-    expect(await settle(stack.redis, { ...late, budgets: admitted.budgets!.text }), 'a repeat').to.equal(false);
+    expect(await settle(stack.redis, { ...late, budgets: admitted.budgets!.text }), 'a repeat').to.equal(
+      false,
+    );
     expect(await spentOf('key', key.name, BEFORE)).to.equal(100);
     expect(await spentOf('key', key.name, AFTER)).to.equal(7);
   });
@@ -132,7 +141,10 @@ describe('budgets', () => {
     expect(await charge(5)).to.equal(null);
     for (const isRefunded of [true, false])
       expect(await refundWorkspace(stack.redis, { namespace, token })).to.equal(isRefunded);
-    for (const [kind, name] of [['key', key.name], ['owner', 'team']] as const) {
+    for (const [kind, name] of [
+      ['key', key.name],
+      ['owner', 'team'],
+    ] as const) {
       expect(await spentOf(kind, name, BEFORE)).to.equal(40);
       expect(await spentOf(kind, name, AFTER)).to.equal(5);
     }
@@ -144,7 +156,13 @@ describe('budgets', () => {
     const key = await makeKey({ budget: MONTH });
     const budgets = (await key.ask()).budgets!.text;
     const submit = (priceMicros: number) => {
-      const submission = submissionOf({ namespace, deployment: 'film', sha256: key.sha256, priceMicros, budgets });
+      const submission = submissionOf({
+        namespace,
+        deployment: 'film',
+        sha256: key.sha256,
+        priceMicros,
+        budgets,
+      });
       return submitRequest(stack.redis, submission);
     };
     const accepted = await submit(60);
@@ -163,7 +181,14 @@ describe('budgets', () => {
     const key = await makeKey({ budget: { ...MONTH, warnAt: [50, 80] } });
     const budgets = (await key.ask()).budgets!.text;
     const settleOne = () =>
-      settle(stack.redis, { namespace, sha256: key.sha256, tokens: 0, micros: 1, token: newToken(), budgets });
+      settle(stack.redis, {
+        namespace,
+        sha256: key.sha256,
+        tokens: 0,
+        micros: 1,
+        token: newToken(),
+        budgets,
+      });
     await Promise.all(Array.from({ length: 49 }, settleOne));
     expect(await listWarnings()).to.deep.equal([]);
     await Promise.all(Array.from({ length: 20 }, settleOne));
@@ -174,7 +199,10 @@ describe('budgets', () => {
     });
     expect(more).to.deep.equal([]);
     // A refund, and then the same percentage again.
-    await stack.redis.decrby(workKeys(namespace).spent(nameCounter({ kind: 'key', name: key.name }, 'Month', Date.parse(BEFORE))), 40);
+    await stack.redis.decrby(
+      workKeys(namespace).spent(nameCounter({ kind: 'key', name: key.name }, 'Month', Date.parse(BEFORE))),
+      40,
+    );
     await Promise.all(Array.from({ length: 80 }, settleOne));
     expect((await listWarnings()).map(({ threshold }) => threshold).sort()).to.deep.equal([50, 80]);
     await setTime(stack.redis, AFTER);
@@ -204,7 +232,9 @@ describe('budgets', () => {
       `The budget of the API key ${key.name} has reached 50 %: 0.00006 of 0.0001 per month are spent. ` +
         'Its next period begins at 2026-12-01T00:00:00.000Z.',
     );
-    expect(composeDigestMail(namespace, [mails[0]!.callback, mails[0]!.callback]).subject).to.contain('2 more budgets');
+    expect(composeDigestMail(namespace, [mails[0]!.callback, mails[0]!.callback]).subject).to.contain(
+      '2 more budgets',
+    );
   });
 
   it('keep what the status said when Redis lost its data, and do not warn again', async () => {
@@ -214,7 +244,10 @@ describe('budgets', () => {
     const at = Date.parse(BEFORE);
     const { endsAt } = findPeriod('Month', at);
     const restore = (periodEndsAt: number) =>
-      restoreBudgets(stack.redis, namespace, { budgets: [{ holder, budget, spentMicros: 70, periodEndsAt }], at });
+      restoreBudgets(stack.redis, namespace, {
+        budgets: [{ holder, budget, spentMicros: 70, periodEndsAt }],
+        at,
+      });
     await restore(endsAt - 86_400_000);
     expect((await key.ask()).budgets?.leftMicros, 'of an earlier period').to.equal(100);
     await restore(endsAt);
@@ -230,7 +263,11 @@ describe('budgets', () => {
   it('name the deployments that a key may call', async () => {
     expect((await (await makeKey({ dep: 'chat,embed' })).ask()).deployments).to.deep.equal(['chat', 'embed']);
     const { deployments, budgets, lease } = await (await makeKey({ dep: 'chat', budget: MONTH })).ask();
-    expect({ deployments, left: budgets?.leftMicros, lease }).to.deep.equal({ deployments: ['chat'], left: 100, lease: null });
+    expect({ deployments, left: budgets?.leftMicros, lease }).to.deep.equal({
+      deployments: ['chat'],
+      left: 100,
+      lease: null,
+    });
   });
 
   it('bound leases: none in the last eighth of a budget, and no more to spend than what is left', async () => {
@@ -253,21 +290,50 @@ describe('budgets', () => {
       await key.ask();
       await stack.redis.config('RESETSTAT');
       await key.ask();
-      await settle(stack.redis, { namespace, sha256: key.sha256, tokens: 1, micros: 1, token: newToken(), budgets: undefined });
+      await settle(stack.redis, {
+        namespace,
+        sha256: key.sha256,
+        tokens: 1,
+        micros: 1,
+        token: newToken(),
+        budgets: undefined,
+      });
       await chargeWorkspace(stack.redis, { namespace, token: newToken(), micros: 1 });
       const stats = await stack.redis.info('commandstats');
-      const calls = [...stats.matchAll(/cmdstat_(\w+):calls=(\d+)/g)].map(([, name, calls]) => [name, Number(calls)]);
+      const calls = [...stats.matchAll(/cmdstat_(\w+):calls=(\d+)/g)].map(([, name, calls]) => [
+        name,
+        Number(calls),
+      ]);
       return Object.fromEntries(calls.filter(([name]) => !['info', 'config', 'get'].includes(String(name))));
     };
     expect(await commandsOf(await makeKey())).to.deep.equal({
-      ...{ fcall: 3, time: 3, hget: 3, getrange: 1, incr: 1, pttl: 1, set: 2, incrby: 3, expire: 1, exists: 1 },
+      ...{
+        fcall: 3,
+        time: 3,
+        hget: 3,
+        getrange: 1,
+        incr: 1,
+        pttl: 1,
+        set: 2,
+        incrby: 3,
+        expire: 1,
+        exists: 1,
+      },
     });
   });
 
-  for (const text of ['key:a', 'key:a,1,Year', 'key:a,1,Month;'.repeat(3), `key:a,1,Month${',50'.repeat(300)}`, 'key:a,-1,Day'])
+  for (const text of [
+    'key:a',
+    'key:a,1,Year',
+    'key:a,1,Month;'.repeat(3),
+    `key:a,1,Month${',50'.repeat(300)}`,
+    'key:a,-1,Day',
+  ])
     it(`are refused as ${text.slice(0, 40)} before anything is counted`, async () => {
       const settlement = { namespace, sha256: 'a'.repeat(64), tokens: 1, micros: 1, token: newToken() };
-      const failure = await settle(stack.redis, { ...settlement, budgets: text }).catch((error: Error) => error);
+      const failure = await settle(stack.redis, { ...settlement, budgets: text }).catch(
+        (error: Error) => error,
+      );
       expect(failure).to.be.instanceOf(Error);
       expect(await stack.redis.keys('w:*')).to.deep.equal([]);
     });

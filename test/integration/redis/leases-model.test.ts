@@ -222,9 +222,19 @@ describe('admissions of several gateways that lease requests', () => {
       const gateway = openGateway();
       for (let i = 0; i < 50; i++) await gateway.ask(sha256);
       await publish({ off: 1 });
-      gateway.settlements.charge({ namespace, keyHash: sha256, tokens: used.tokens && 15, price: used.price && 15 });
+      gateway.settlements.charge({
+        namespace,
+        keyHash: sha256,
+        tokens: used.tokens && 15,
+        price: used.price && 15,
+      });
       expect(await gateway.ask(sha256)).to.satisfy(isAdmitted);
-      gateway.settlements.charge({ namespace, keyHash: sha256, tokens: used.tokens && 1, price: used.price && 1 });
+      gateway.settlements.charge({
+        namespace,
+        keyHash: sha256,
+        tokens: used.tokens && 1,
+        price: used.price && 1,
+      });
       expect(await gateway.ask(sha256)).to.equal('invalid_api_key');
     }
     await publishWorkspace(stack.redis, namespace, { creditMicros: null });

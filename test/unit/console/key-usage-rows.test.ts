@@ -18,7 +18,11 @@ describe('usage by key', () => {
 
   it('is summed by owner, the dearest first, without rounding errors', () => {
     const row = { requests: 1, inputTokens: 2, outputTokens: 3, cost: '0.1' };
-    const rows = [{ ...row, owner: 'a' }, ...Array.from({ length: 3 }, () => ({ ...row, owner: 'b' })), { ...row, owner: null }];
+    const rows = [
+      { ...row, owner: 'a' },
+      ...Array.from({ length: 3 }, () => ({ ...row, owner: 'b' })),
+      { ...row, owner: null },
+    ];
     expect(sumByOwner(rows)).to.deep.equal([
       { owner: 'b', requests: 3, tokens: 15, cost: 0.3 },
       { owner: 'a', requests: 1, tokens: 5, cost: 0.1 },

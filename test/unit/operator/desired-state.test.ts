@@ -149,11 +149,16 @@ describe('what ought to be in Redis', () => {
       bud: '200000000,Month,50',
     });
     const owners = [{ name: 'search', budget: { amount: '5', period: 'Day' } }, { name: 'free' }];
-    putWorkspace({ owners, currency: 'EUR' }, { owners: [{ name: 'search', spent: '1', percent: 20, periodEndsAt }] });
+    putWorkspace(
+      { owners, currency: 'EUR' },
+      { owners: [{ name: 'search', spent: '1', percent: 20, periodEndsAt }] },
+    );
     expect(desired.currency('team-a')).to.equal('EUR');
     const ofOwner = { micros: 5_000_000, period: 'Day', warnAt: [50, 80] };
     expect(desired.owners('team-a')).to.deep.equal(new Map([['search', ofOwner]]));
-    expect(desired.budgets('team-a').map(({ holder, spentMicros }) => ({ ...holder, spentMicros }))).to.deep.equal([
+    expect(
+      desired.budgets('team-a').map(({ holder, spentMicros }) => ({ ...holder, spentMicros })),
+    ).to.deep.equal([
       { kind: 'key', name: 'ci', spentMicros: 3_000_000 },
       { kind: 'owner', name: 'search', spentMicros: 1_000_000 },
     ]);

@@ -89,10 +89,17 @@ describe("what the operator's metrics tell of objects", () => {
       spec,
       status,
     });
-    const owners = [{ name: 'a', budget: { amount: '5' } }, { name: 'b' }, { name: 'c', budget: { amount: '6' } }];
+    const owners = [
+      { name: 'a', budget: { amount: '5' } },
+      { name: 'b' },
+      { name: 'c', budget: { amount: '6' } },
+    ];
     const workspace = object('Workspace', 'workspace', { owners }, { owners: [{ name: 'a', spent: '1.5' }] });
     const key = object('APIKey', 'k', { budget: { amount: '2' } }, { budget: { spent: '3' } });
-    const samples = describeBudgets([workspace], [object('APIKey', 'new', {}, {}), ...Array.from({ length: 1_500 }, () => key)]);
+    const samples = describeBudgets(
+      [workspace],
+      [object('APIKey', 'new', {}, {}), ...Array.from({ length: 1_500 }, () => key)],
+    );
     expect(samples.slice(0, 2)).to.deep.equal([
       { namespace: 'team', holder: 'owner', name: 'a', amount: 5, spent: 1.5 },
       { namespace: 'team', holder: 'key', name: 'k', amount: 2, spent: 3 },

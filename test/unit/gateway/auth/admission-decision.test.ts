@@ -78,7 +78,13 @@ describe('the decision on an admission', () => {
     expect(decide({ verdict: 'revoked' as Admission['verdict'] })!.code).to.equal('invalid_api_key');
   });
 
-  const tightest = { kind: 'owner', name: 'search', micros: 5_000_000, period: 'Week', endsAt: 1_796_083_200 } as const;
+  const tightest = {
+    kind: 'owner',
+    name: 'search',
+    micros: 5_000_000,
+    period: 'Week',
+    endsAt: 1_796_083_200,
+  } as const;
   const budgets = { text: 'owner:search,5000000,Week', tightest, leftMicros: 0 };
 
   it('names the budget that is used up, and when its next period begins', () => {
@@ -89,7 +95,9 @@ describe('the decision on an admission', () => {
       text: 'The budget of the owner search of this API key is used up: 5 per week. The next period begins at 2026-12-01T00:00:00Z.',
     });
     const own = { ...budgets, tightest: { ...tightest, kind: 'key' as const } };
-    expect(decide({ ...used, budgets: own })!.text).to.match(/^The budget of this API key is used up: 5 per week\./);
+    expect(decide({ ...used, budgets: own })!.text).to.match(
+      /^The budget of this API key is used up: 5 per week\./,
+    );
     expect(decide(used, { spends: false })).to.equal(null);
     expect(decide({ ...used, budgets: { ...budgets, leftMicros: 1 } })!.text).to.match(/workspace's credit/);
   });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { BudgetState } from '../../../../redis/admission/budgets.ts';
 import { BudgetStates, rememberBudget } from '../../../../operator/status/budget.ts';
+import type { BudgetState } from '../../../../redis/admission/budgets.ts';
 
 const HOLDER = { kind: 'key', name: 'a' } as const;
 const BUDGET = { amount: '10', period: 'Month' as const, warnAt: [50] };
@@ -22,7 +22,8 @@ describe('the state of a budget in a status', () => {
     };
     states = new BudgetStates({ readBudget, now: () => now });
   });
-  const find = (amount = '10') => states.find('team', HOLDER, { budget: { ...BUDGET, amount }, known: KNOWN });
+  const find = (amount = '10') =>
+    states.find('team', HOLDER, { budget: { ...BUDGET, amount }, known: KNOWN });
 
   it('follows Redis once a minute, and at once for another budget', async () => {
     const first = await find();
