@@ -14,7 +14,7 @@ export interface Budget {
 /** Whose budget it is. */
 export interface BudgetHolder {
   kind: 'key' | 'owner';
-  /** Of the APIKey, or as in Workspace.spec.owners. */
+  /** The name of the APIKey, or one in Workspace.spec.owners. */
   name: string;
 }
 

@@ -35,7 +35,7 @@ interface Open {
   sha256: string;
   tokens: number;
   micros: number;
-  /** Of the latest request that has some. */
+  /** Those of the latest request that has some. */
   budgets: AdmittedBudgets | null;
 }
 

@@ -1,4 +1,4 @@
-/** What a key may call, and which of its budgets is used up (docs/resources.md, "Budgets"). Pure. */
+/** What a key may call, and which of its budgets is used up (docs/budgets.md, "When a budget is used up"). Pure. */
 import { formatAmount } from '../../api/amount.ts';
 import type { BoundingBudget, BudgetPeriod } from '../../api/budget.ts';
 import type { Admission, AdmissionRequest } from '../../redis/admission/admission-calls.ts';

@@ -1,5 +1,5 @@
 --- @include "clock", "memory", "numbers"
--- Budgets of keys and owners: money per calendar period in UTC (docs/resources.md, "Budgets").
+-- Budgets of keys and owners: money per calendar period in UTC (docs/budgets.md, "When a budget is used up").
 
 -- One as text: `key:<name>` or `owner:<name>`, millionths, its period, and percentages at which it warns, with `,` between.
 local BUDGET = '^(%l+:[%w._@-]+),(%d+),(%u%l+)([,%d]*)$'
