@@ -34,13 +34,12 @@ local PERIODS = {
   end,
 }
 
--- The budgets of a text, with `;` between, in their current periods. Fails for any other text.
-local function load_budgets(namespace, text, now)
+-- Texts that were read today: a busy key sends the same with each request.
+local MAX_PARSED = 1000
+local parsed = { budgets = {}, count = 0, day = 0 }
+
+local function parse_budgets(text, day)
   local budgets = {}
-  if text == '' then
-    return budgets
-  end
-  local day = math.floor(now / SECOND_MS / DAY_SECONDS)
   for part in string.gmatch(#text <= MAX_BUDGETS_BYTES and text or ',', '[^;]+') do
     local holder, amount, period, warn_at = string.match(part, BUDGET)
     if not holder or not PERIODS[period] or not is_amount(amount) or #budgets == MAX_BUDGETS then
@@ -50,8 +49,29 @@ local function load_budgets(namespace, text, now)
     local counter = holder .. ':' .. period .. ':' .. digits(number)
     budgets[#budgets + 1] = {
       holder = holder, amount = tonumber(amount), period = period, warn_at = warn_at, counter = counter,
-      ends_at = next_day * DAY_SECONDS, spent = read_number(spent_key(namespace, counter)),
+      ends_at = next_day * DAY_SECONDS,
     }
+  end
+  return budgets
+end
+
+-- The budgets of a text, with `;` between, in their current periods, with what is spent. Fails for any other text. They are
+-- valid until the next call.
+local function load_budgets(namespace, text, now)
+  if text == '' then
+    return {}
+  end
+  local day = math.floor(now / SECOND_MS / DAY_SECONDS)
+  if parsed.day ~= day or parsed.count > MAX_PARSED then
+    parsed = { budgets = {}, count = 0, day = day }
+  end
+  local budgets = parsed.budgets[text]
+  if not budgets then
+    budgets = parse_budgets(text, day)
+    parsed.budgets[text], parsed.count = budgets, parsed.count + 1
+  end
+  for _, budget in ipairs(budgets) do
+    budget.spent = read_number(spent_key(namespace, budget.counter))
   end
   return budgets
 end
@@ -67,7 +87,9 @@ end
 
 -- A budget as callers are told: holder, millionths, period, and when it ends in Unix seconds.
 local function describe_budget(budget)
-  return budget.holder .. ',' .. digits(budget.amount) .. ',' .. budget.period .. ',' .. digits(budget.ends_at)
+  budget.text = budget.text
+    or table.concat({ budget.holder, digits(budget.amount), budget.period, digits(budget.ends_at) }, ',')
+  return budget.text
 end
 
 local function write_amount(micros)
