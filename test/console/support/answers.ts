@@ -75,6 +75,7 @@ export const makeRequest = (id: string, status = 'running') => ({
   retryOf: null,
   retriedAs: null,
   replays: null,
+  place: null,
 });
 
 /** A list's only page. */

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { findDays, nameKey, sumByOwner } from '../../../console/web/usage/key-usage-rows.ts';
+import { countedAs } from '../../../redis/usage/key-usage.ts';
 
 const NOW = Date.parse('2026-11-25T00:30:00Z');
 
@@ -29,5 +30,11 @@ describe('usage by key', () => {
       { owner: null, requests: 1, tokens: 5, cost: 0.1 },
     ]);
     expect(sumByOwner([{ ...row, owner: null }])).to.deep.equal([]);
+  });
+
+  it('has those of playgrounds as one', () => {
+    expect(countedAs('ab'.repeat(32), 'console:ann')).to.equal('0'.repeat(24));
+    for (const name of ['app', null]) expect(countedAs('ab'.repeat(32), name)).to.equal('ab'.repeat(32));
+    expect(nameKey({ key: null, keyHash: '0'.repeat(24) })).to.equal('Playgrounds');
   });
 });
