@@ -38,7 +38,9 @@ function describeBudget(body: string): string {
   const { budget, name, threshold, spent, amount, period, period_ends_at: end } = readBudget(body);
   const time = new Date(Number(end) * 1_000);
   const until = Number.isNaN(time.getTime()) ? '' : ` Its next period begins at ${time.toISOString()}.`;
-  const [who, reached, used, all, each] = [name, threshold, spent, amount, period].map((part) => flatten(String(part)));
+  const [who, reached, used, all, each] = [name, threshold, spent, amount, period].map((part) =>
+    flatten(String(part)),
+  );
   return (
     `The budget of the ${budget === 'owner' ? 'owner' : 'API key'} ${who} has reached ${reached} %: ` +
     `${used} of ${all} per ${each!.toLowerCase()} are spent.${until}`
