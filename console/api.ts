@@ -3,6 +3,7 @@ import type { BudgetPeriod } from '../api/budget.ts';
 import type { Condition } from '../api/kubernetes-types.ts';
 import type { StartupStage } from '../api/model-startup.ts';
 import type { PublishedKey } from '../api/redis-keys.ts';
+import type { SpecDifference } from '../api/spec-difference.ts';
 import type { UsageCounts } from '../api/usage.ts';
 
 /** Pages of other origins cannot send it without a preflight request. */
@@ -52,6 +53,8 @@ export interface AccessView {
   readReplicas: boolean;
   readLogs: boolean;
   readEvents: boolean;
+  readHistory: boolean;
+  restartReplicas: boolean;
   manageKeys: boolean;
   manageWebhooks: boolean;
   manageStorage: boolean;
@@ -85,6 +88,8 @@ export interface DeploymentView {
   message: string;
   conditions: Condition[];
   isPaused: boolean;
+  /** The program that writes the spec from a source of its own, such as `Argo CD`, and so undoes changes; null if there is none. */
+  source: string | null;
   replicas: { ready: number; wanted: number };
   /** The spec's replicas: a number, or the limits of the autoscaler. */
   size: { replicas: number } | { min: number; max: number };
@@ -217,6 +222,28 @@ export interface ManifestView {
   /** The version of the editable part. */
   version: string;
 }
+/** A revision of a deployment's spec. */
+export interface RevisionView {
+  revision: number;
+  at: string;
+  /** Such as `kubectl` or `berth-console`; '' if Kubernetes recorded none. */
+  program: string;
+  /** As of a change: for information only. */
+  user: string | null;
+  isCurrent: boolean;
+  /** Against the revision before it; null of the oldest that is kept. */
+  change: SpecDifference | null;
+  /** What going back to it would change now. */
+  rollback: SpecDifference;
+}
+
+export interface HistoryView {
+  /** Newest first. */
+  revisions: RevisionView[];
+  /** Version of the spec that `rollback` is compared with. */
+  version: string;
+}
+
 export interface ManifestResult {
   name: string;
   /** As stored, or as it would be, with defaults. */

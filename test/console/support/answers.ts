@@ -12,6 +12,8 @@ export const ALL_RIGHTS = {
   readReplicas: true,
   readLogs: true,
   readEvents: true,
+  readHistory: true,
+  restartReplicas: true,
   manageKeys: true,
   manageWebhooks: true,
   manageStorage: true,
