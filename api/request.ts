@@ -35,7 +35,9 @@ export const EVENT_OF_STATUS = {
   failed: 'request.failed',
   canceled: 'request.canceled',
 } as const satisfies Partial<Record<RequestStatus, string>>;
-export type EventType = (typeof EVENT_OF_STATUS)[keyof typeof EVENT_OF_STATUS];
+/** A budget has spent one of its percentages; only for endpoints that list it. */
+export const BUDGET_WARNING = 'budget.warning';
+export type EventType = (typeof EVENT_OF_STATUS)[keyof typeof EVENT_OF_STATUS] | typeof BUDGET_WARNING;
 
 export const DEFAULT_LIST_LIMIT = 50;
 export const MAX_LIST_LIMIT = 200;

@@ -9,6 +9,7 @@ import { createLeaderLease, type LeaseTiming } from '../kube/leader-lease.ts';
 import type { Log } from '../kube/log.ts';
 import { writeThrough } from '../kube/watcher.ts';
 import { readSpentMicros } from '../redis/admission/admission-calls.ts';
+import { readKeptBudget } from '../redis/admission/budgets.ts';
 import type { RedisConnection } from '../redis/client.ts';
 import { readDemand } from '../redis/demand/demand.ts';
 import { readCredentials } from '../redis/publication/published.ts';
@@ -175,6 +176,7 @@ export function createProgram(options: OperatorOptions) {
       now: options.now ?? Date.now,
       log,
       readSpentMicros: (workspace) => readSpentMicros(redis.redis, workspace),
+      readBudget: (workspace, question) => readKeptBudget(redis.redis, workspace, question),
       readCredentials: (workspace) => readCredentials(redis.redis, workspace),
       checkBucket: createBucketChecker(front),
       checkURL: createURLChecker(front),

@@ -58,6 +58,9 @@ export const LIMITS = {
   MAX_NOTED_AT_ONCE: 50,
   MAX_LINE_BYTES: KIB,
   NOTED_SECONDS: 86_400,
+  /** Budgets that bound one key, its own and its owner's; and their text. */
+  MAX_BUDGETS: 2,
+  MAX_BUDGETS_BYTES: 640,
 } as const;
 
 const SUBMITTED_FIELDS = 'status deployment modality api_key order queued_at registration_id price keep_ms';
@@ -68,10 +71,14 @@ const FIRST_SHOWN_FIELDS =
 export const FIELDS = {
   /** Those that functions work with; the first are written with the submission, so a record without them is a tenant's. */
   RECORD_FIELDS: listWords(
-    `${SUBMITTED_FIELDS} inputs webhook_url claim deadline attempts ended_by claimed_at started_at`,
+    `${SUBMITTED_FIELDS} inputs webhook_url claim deadline attempts ended_by claimed_at started_at budgets`,
   ),
   SUBMITTED_COUNT: listWords(SUBMITTED_FIELDS).length,
-  LONGER_FIELDS: { inputs: LIMITS.MAX_OBJECTS_BYTES, webhook_url: MAX_URL_BYTES },
+  LONGER_FIELDS: {
+    inputs: LIMITS.MAX_OBJECTS_BYTES,
+    webhook_url: MAX_URL_BYTES,
+    budgets: LIMITS.MAX_BUDGETS_BYTES,
+  },
   /** Those that `read` and `cancel` return. */
   SHOWN_FIELDS: listWords(
     `${FIRST_SHOWN_FIELDS} api_key price key_name images retry_of retried_as replays replayed_at replay_differs`,
@@ -115,8 +122,8 @@ export const SIGNATURES = {
     bytes: 32 * KIB,
   },
   uncount: { kind: 'bounded', args: 'endsAt count', optional: 1, bytes: KIB },
-  settle: { args: 'namespace sha256 tokens micros', bytes: KIB },
-  charge: { args: 'namespace price rememberSeconds', optional: 1, bytes: KIB },
+  settle: { args: 'namespace sha256 tokens micros budgets', optional: 1, bytes: 2 * KIB },
+  charge: { args: 'namespace price rememberSeconds budgets', optional: 2, bytes: 2 * KIB },
   refund: { args: 'namespace', bytes: KIB },
   // Reports of replicas and fronts.
   heartbeat: { args: 'pod report knownEdition', optional: 1, bytes: 4 * KIB },
@@ -127,7 +134,7 @@ export const SIGNATURES = {
   submit: {
     kind: 'begins',
     args: 'namespace id deployment modality apiKey digest price slots jobMs params inputs fingerprint prompt',
-    rest: { each: 'field value', most: 9 },
+    rest: { each: 'field value', most: 10 },
     bytes: 48 * KIB,
   },
   replay: { kind: 'bounded', args: 'namespace id differing', bytes: 2 * KIB },
@@ -209,7 +216,8 @@ export interface Replies {
   admit: string[];
   uncount: Flag;
   settle: Flag;
-  charge: 'ok' | 'credit';
+  /** `budget`: the one into which the price does not fit (`decodeBounding`); `submit` says it in place of an id. */
+  charge: 'ok' | 'credit' | `budget ${string}`;
   refund: Flag;
   heartbeat: [edition: string, ...beats: string[]];
   leave: number;
@@ -219,7 +227,7 @@ export interface Replies {
     ...[beats: string[], shares: string[], queued: number, running: number, paceMs: string][],
   ];
   submit: [
-    verdict: 'accepted' | 'duplicate' | 'queue_full' | 'credit' | 'gone' | 'refused',
+    verdict: 'accepted' | 'duplicate' | 'queue_full' | 'credit' | 'gone' | 'refused' | 'budget',
     idOrReason: string,
     status: RequestStatus,
     estimatedSeconds: number,
@@ -255,7 +263,11 @@ export interface Replies {
 type FunctionName = keyof Replies;
 type Words<S extends string> = S extends `${infer Word} ${infer More}` ? Word | Words<More> : S;
 type Value = string | number;
-type Arguments<F extends FunctionName> = Record<Exclude<Words<(typeof SIGNATURES)[F]['args']>, ''>, Value>;
+/** Added later, so absent where they say nothing. */
+type LaterName = 'budgets';
+type ArgumentName<F extends FunctionName> = Exclude<Words<(typeof SIGNATURES)[F]['args']>, ''>;
+type Arguments<F extends FunctionName> = Record<Exclude<ArgumentName<F>, LaterName>, Value> &
+  Partial<Record<Extract<ArgumentName<F>, LaterName>, Value>>;
 
 export function listWords(text: string): string[] {
   return text.split(' ').filter(Boolean);
@@ -281,7 +293,8 @@ export function encodeCall<F extends FunctionName>(
   rest: readonly Value[] = [],
 ): [name: string, keys: number, ...Value[]] {
   const named = args as Record<string, Value>;
-  return [FUNCTIONS[name], keys.length, ...keys, ...ARGUMENTS[name].map((each) => named[each]!), ...rest];
+  const given = ARGUMENTS[name].filter((each) => named[each] !== undefined).map((each) => named[each]!);
+  return [FUNCTIONS[name], keys.length, ...keys, ...given, ...rest];
 }
 
 export const callFunction = <F extends FunctionName>(

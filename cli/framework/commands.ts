@@ -91,6 +91,21 @@ export const COMMANDS = {
         value: 'TIME',
         about: 'rejected from then on, such as 2030-01-01T00:00:00Z',
       },
+      owner: {
+        type: 'string',
+        value: 'NAME',
+        about: 'who it belongs to: usage and cost are summed by owner',
+      },
+      deployments: {
+        type: 'string',
+        value: 'NAMES',
+        about: 'deployments that it may call, with commas between (all)',
+      },
+      budget: {
+        type: 'string',
+        value: 'AMOUNT[/PERIOD]',
+        about: 'what it may spend in each Day, Week or Month, such as 200/Month',
+      },
     },
   },
   chat: {

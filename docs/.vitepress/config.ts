@@ -34,6 +34,7 @@ export default defineConfig({
           page('Errors', '/errors'),
           page('Images and videos', '/media'),
           page('Requests', '/requests'),
+          page('Budgets', '/budgets'),
           page('Webhooks', '/webhooks'),
         ],
       },

@@ -17,6 +17,23 @@ export interface Bill {
   micros: number;
 }
 
+/** Budgets of a key when its request was admitted. */
+export interface AdmittedBudgets {
+  /** For the calls that charge. */
+  text: string;
+  /** Millionths, of the one that has least left. */
+  leftMicros: number;
+  /** When Redis was asked, by the monotonic clock. */
+  asOf: number;
+}
+
+/** Whose usage it is. */
+export interface Payer {
+  /** Hash of the API key. */
+  keyHash: string;
+  budgets?: AdmittedBudgets | null;
+}
+
 /** Knows what a request has used so far. */
 export interface Meter {
   /** Charges it; null if nothing was used. */

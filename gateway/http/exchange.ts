@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Next, ParameterizedContext } from 'koa';
 import { RECEIPT_HEADER, VERSION_HEADER } from '../../api/names.ts';
-import { Account } from '../account/account.ts';
+import { Account, type AdmittedBudgets } from '../account/account.ts';
 import { readTraceContext, type Span, type TraceContext, type Tracer } from '../tracing/span.ts';
 import { type ErrorDialect, readErrorDialect } from './error-response.ts';
 import { EventStream } from './event-stream.ts';
@@ -200,6 +200,10 @@ export interface GatewayState {
   keyName?: string;
   /** Priority of the API key, higher first; 0 where absent. */
   priority?: number;
+  /** Budgets of the API key; null or absent: none. */
+  budgets?: AdmittedBudgets | null;
+  /** Deployments that the API key may call; null or absent: all. */
+  scope?: readonly string[] | null;
   /** Hash of the prompt: routes to the replica that may have it cached. */
   prefix?: number | null | undefined;
   /** Identifies its conversation, if versions share the deployment's traffic. */

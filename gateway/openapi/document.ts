@@ -35,6 +35,7 @@ const COMMON_ERRORS = [
   'invalid_request_error',
   ...PARAMETER_CODES,
   'invalid_api_key',
+  'permission_denied',
   'request_timeout',
   'headers_too_large',
   'internal_error',

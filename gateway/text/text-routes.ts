@@ -1,7 +1,7 @@
 /** The text routes: from a JSON body to the engine's response, whole or streamed, with its usage settled. */
 
 import { traitsOf } from '../../api/engine-traits.ts';
-import type { Bill, Meter } from '../account/account.ts';
+import type { Bill, Meter, Payer } from '../account/account.ts';
 import type { Ledger } from '../account/ledger.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { type Answer, estimateUsage } from '../engine/answer.ts';
@@ -163,20 +163,21 @@ function openAnswer({ route, state, request }: TextCall, modelId: string, reserv
 class TextMeter implements Meter {
   readonly #answer: Answer;
   readonly #ledger: Ledger;
-  readonly #sha256: string;
+  readonly #payer: Payer;
   readonly #promptBytes: number;
 
   constructor(answer: Answer, { services, state, request }: TextCall) {
     this.#answer = answer;
     this.#ledger = services.ledger;
-    this.#sha256 = state.keyHash;
+    const { keyHash, budgets } = state;
+    this.#payer = { keyHash, budgets };
     this.#promptBytes = request.promptBytes;
   }
 
   charge(): Bill | null {
     const { usage, estimatedTokens } = this.#answer;
-    if (usage) return this.#ledger.chargeTokens(this.#sha256, usage);
+    if (usage) return this.#ledger.chargeTokens(this.#payer, usage);
     if (estimatedTokens === null) return null;
-    return this.#ledger.chargeTokens(this.#sha256, estimateUsage(this.#promptBytes, estimatedTokens));
+    return this.#ledger.chargeTokens(this.#payer, estimateUsage(this.#promptBytes, estimatedTokens));
   }
 }
