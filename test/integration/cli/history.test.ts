@@ -4,8 +4,7 @@ import { printHistory, rollBack } from '../../../cli/deployment/history.ts';
 import { restart } from '../../../cli/deployment/restart.ts';
 import { readCommandLine } from '../../../cli/framework/command-line.ts';
 import type { Failure } from '../../../cli/framework/failure.ts';
-import { passSecond } from '../../support/poll.ts';
-import { type RecordedSpecs, recordSpecs } from '../operator/recorded-specs.ts';
+import { createSecondHand, type RecordedSpecs, recordSpecs } from '../operator/recorded-specs.ts';
 import { type MemoryTarget, recordOutput, startMemoryTarget } from './memory-target.ts';
 
 const MODELS = 'modeldeployments.berth.dev';
@@ -23,9 +22,10 @@ describe('berth history, rollback and restart', function () {
   this.timeout(60_000);
   let target: MemoryTarget;
   let specs: RecordedSpecs;
+  const { now, passSecond } = createSecondHand();
   beforeEach(async () => {
-    target = await startMemoryTarget();
-    specs = recordSpecs(target);
+    target = await startMemoryTarget(now);
+    specs = recordSpecs(target, { now });
     const spec = { kind: 'LLM', model: { id: 'qwen' }, engine: { preset: 'simulator' } };
     const metadata = { ...CHAT };
     const object = { apiVersion: 'berth.dev/v1alpha1', kind: 'ModelDeployment', metadata, spec };
@@ -36,8 +36,7 @@ describe('berth history, rollback and restart', function () {
   afterEach(() => target.close());
 
   const change = async (spec: object, manager = 'kubectl') => {
-    // Kubernetes does not order writers of the same second.
-    if (manager !== 'kubectl') await passSecond();
+    passSecond();
     target.api.patch(MODELS, CHAT, { spec }, { type: 'merge', manager });
     await specs.record('chat');
   };
@@ -71,11 +70,12 @@ describe('berth history, rollback and restart', function () {
     const { out } = await run('rollback', ['chat']);
     expect(out).to.include('revision 1 again').and.include('concurrency: 4 -> not set');
     expect(readSpec()).to.include({ replicas: 3, paused: true }).and.not.have.property('concurrency');
+    passSecond();
     await specs.record('chat');
     const { output, printed } = recordOutput(true);
     await printHistory(target, 'chat', output);
     expect((JSON.parse(printed.out) as { revision: number }[]).map(({ revision }) => revision)).to.deep.equal(
-      [3, 2],
+      [3, 2, 1],
     );
   });
 
