@@ -5,7 +5,7 @@ import { newestFirst, type Spec, type SpecRevision, writtenSpec } from './spec-r
 
 export interface HistoryEntry extends Pick<SpecRevision, 'at' | 'manager'> {
   revision: number;
-  /** It is the spec of now. */
+  /** The newest with the spec of now: earlier ones may have it as well. */
   isCurrent: boolean;
   /** Against the revision before it; null of the oldest that is kept. */
   change: SpecDifference | null;
@@ -17,13 +17,14 @@ export interface HistoryEntry extends Pick<SpecRevision, 'at' | 'manager'> {
 export function describeHistory(current: Spec, revisions: readonly SpecRevision[]): HistoryEntry[] {
   const sorted = newestFirst(revisions);
   const now = writtenSpec(current);
+  const latest = sorted.findIndex(({ spec }) => isDeepStrictEqual(spec, now));
   return sorted.map(({ number, at, manager, spec }, index) => {
     const before = sorted[index + 1];
     return {
       revision: number,
       at,
       manager,
-      isCurrent: isDeepStrictEqual(spec, now),
+      isCurrent: index === latest,
       change: before ? listDifferences(before.spec, spec) : null,
       rollback: listDifferences(now, spec),
     };

@@ -71,6 +71,7 @@ export async function rollBack(
   const first = await findDeployment(target, name);
   const revision = chooseRevision(name, specOf(first), await listRevisionsOf(target, first), wanted);
   const difference = listDifferences(writtenSpec(specOf(first)), revision.spec);
+  warnOfSource(first, output);
   await replaceSpec(target, first, (current) => restoreSpec(current, revision.spec));
   const { namespace, where } = target;
   output.show(
@@ -78,7 +79,6 @@ export async function rollBack(
     () => `${name} has the spec of revision ${revision.number} again:\n${formatDifference(difference)}`,
   );
   output.note(`It was written to the namespace ${namespace} of ${where}, and becomes a new revision.`);
-  warnOfSource(first, output);
 }
 
 /** Throws Failure for what is no revision number. */

@@ -149,6 +149,18 @@ describe('berth history, rollback and restart', function () {
     expect((readSpec().rollout as { revision: string }).revision).to.match(/^restarted-20/);
     await change({ paused: true });
     expect((await refusal(run('restart', ['chat']))).message).to.include('resume');
+    await change({ paused: false, replicas: 0 });
+    expect((await refusal(run('restart', ['chat']))).message).to.include('spec.replicas is 0');
+  });
+
+  it('sends whoever restarts an adapter to its base', async () => {
+    target.api.store.put(MODELS, {
+      ...target.api.get(MODELS, CHAT),
+      metadata: { ...CHAT, name: 'sql' },
+      spec: { kind: 'LLM', model: { id: 'sql' }, adapterOf: { deployment: 'chat' } },
+    });
+    for (const args of [['sql'], ['sql', '--replica', 'chat-1']])
+      expect((await refusal(run('restart', args))).message).to.include('restart its base, chat');
   });
 
   describe('a replica', () => {
@@ -193,7 +205,9 @@ describe('berth history, rollback and restart', function () {
       addPod('chat-2', 'False');
       const { kind, message } = await refusal(run('restart', ['chat', '--replica', 'chat-1']));
       expect(kind).to.equal('not_ready');
-      expect(message).to.include('disruption budget');
+      expect(message).to.equal(
+        'chat-1 stays: its disruption budget lets no replica go now. Try again once all replicas are ready.',
+      );
       expect(readPod('chat-1').metadata.deletionTimestamp).to.equal(undefined);
       await run('restart', ['chat', '--replica', 'chat-2']);
       expect(readPod('chat-2').metadata.deletionTimestamp).not.to.equal(undefined);

@@ -113,6 +113,20 @@ describe('a revision of a spec', () => {
     expect(entries[0]!.rollback.changes).to.deep.equal([{ field: 'concurrency', before: '3', after: '2' }]);
     expect(entries[1]!.change).to.equal(null);
   });
+
+  it('is compared with the one before it, also after a rollback', () => {
+    const bobs = { ...SPEC, concurrency: 2 };
+    const carols = { ...bobs, storage: { input: { retention: '1h' } } };
+    const revisions = [revision(1, SPEC), revision(2, bobs), revision(3, carols), revision(4, bobs)];
+    const entries = describeHistory(bobs, revisions);
+    expect(entries.map(({ isCurrent, change }) => [isCurrent, change?.changes[0]?.field])).to.deep.equal([
+      [true, 'storage'],
+      [false, 'storage'],
+      [false, 'concurrency'],
+      [false, undefined],
+    ]);
+    expect(entries[2]!.rollback.changes).to.deep.equal([]);
+  });
 });
 
 describe('the difference of two specs', () => {
@@ -172,6 +186,7 @@ describe('a restart of all replicas', () => {
 
   it('is refused where there are none', () => {
     expect(describeRestart('chat', { paused: true }, now).refusal).to.include('resume');
+    expect(describeRestart('chat', { paused: false, replicas: 0 }, now).refusal).to.include('replicas is 0');
     const adapter = { paused: false, adapterOf: { deployment: 'base' } };
     expect(describeRestart('sql', adapter, now).refusal).to.include('base');
   });
