@@ -22,7 +22,7 @@ const MAX_TEXT = 300;
 const LEAD = 60;
 const MAX_FIELD = 200;
 
-/** Of two specs as `writtenSpec` returns them. */
+/** Compares two specs as `writtenSpec` returns them. */
 export function listDifferences(before: Spec, after: Spec): SpecDifference {
   const found: Difference[] = [];
   compare('', before, after, found);

@@ -10,7 +10,7 @@ import type { CredentialStore } from './credential/credential-store.ts';
 import { BERTH_RESOURCES } from './framework/berth-resources.ts';
 import { type ClusterView, modelKeyOf } from './framework/cluster-view.ts';
 import type { ParsedStore, RawObject } from './framework/parsed-store.ts';
-import { SpecRecorder } from './history/spec-recorder.ts';
+import { type RecorderOptions, SpecRecorder } from './history/spec-recorder.ts';
 import { type KeyContext, KeyReconciler } from './key/key-reconciler.ts';
 import { type KeyStore, listHashes } from './key/key-store.ts';
 import type { ModelContext } from './model/context.ts';
@@ -55,7 +55,12 @@ export function createQueues(options: Pick<WorkQueueOptions, 'log' | 'onProcesse
 const FRONTS_DEBOUNCE_MS = 250;
 
 export function createControllers(
-  context: ModelContext & KeyContext & WorkspaceContext & CredentialContext & EndpointContext,
+  context: ModelContext &
+    KeyContext &
+    WorkspaceContext &
+    CredentialContext &
+    EndpointContext &
+    RecorderOptions,
   queues: Queues,
 ): readonly Controller[] {
   const { view, models: index, log } = context;
