@@ -35,11 +35,17 @@ export const CONSOLE_WRITES = {
   manageStorage: [...rightsOn('storagecredentials', ['create', 'patch', 'delete']), CONSOLE_RIGHTS.storeKeys],
 } as const satisfies Record<string, readonly ConsoleRight[]>;
 
-/** Kubernetes' own resources that a member reads, as the user: the pods of a deployment. */
+/** Kubernetes' own resources that a member reads, as the user: the pods of a deployment, and its former specs. */
 export const POD_READS = {
   readReplicas: { group: '', verb: 'list', resource: 'pods' },
   readLogs: { group: '', verb: 'get', resource: 'pods', subresource: 'log' },
   readEvents: { group: '', verb: 'list', resource: 'events' },
+  readHistory: { group: 'apps', verb: 'list', resource: 'controllerrevisions' },
+} as const satisfies Record<string, ConsoleRight>;
+
+/** Unlike a deletion, an eviction keeps to the disruption budget. */
+export const POD_WRITES = {
+  restartReplicas: { group: '', verb: 'create', resource: 'pods', subresource: 'eviction' },
 } as const satisfies Record<string, ConsoleRight>;
 
 function rightsOn(resource: string, verbs: readonly ConsoleRight['verb'][]): ConsoleRight[] {

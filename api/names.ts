@@ -53,6 +53,9 @@ export const ANNOTATIONS = {
   reEnable: `${GROUP}/re-enable`,
   /** On a StorageCredential: a new value triggers a check of its bucket. */
   verify: `${GROUP}/verify`,
+  /** On a ControllerRevision: the field manager that wrote its spec, and when (RFC 3339). */
+  changedBy: `${GROUP}/changed-by`,
+  changedAt: `${GROUP}/changed-at`,
   /** On what the console writes with its own token: the requesting user. */
   madeFor: `${GROUP}/made-for`,
   /** On an APIKey created in the console: by which user. */

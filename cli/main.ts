@@ -4,8 +4,10 @@ import { VERSION } from '../api/names.ts';
 import { DEFAULT_NAMESPACE } from '../launch/local-plan.ts';
 import { readCatalog } from './deployment/catalog.ts';
 import { deploy, printManifest } from './deployment/deploy.ts';
+import { printHistory, rollBack } from './deployment/history.ts';
 import { createKey } from './deployment/key.ts';
 import { printLogs, readLogRequest } from './deployment/logs.ts';
+import { restart } from './deployment/restart.ts';
 import { explainDeployment } from './deployment/why.ts';
 import { startAgent } from './endpoint/agent-start.ts';
 import { chat } from './endpoint/chat.ts';
@@ -35,6 +37,9 @@ const RUNS: Record<Exclude<CommandName, 'listen' | 'completion'>, Run> = {
     createKey(target, { name, limits: values }, output),
   chat,
   deploy,
+  history: (target, { positionals: [name] }, output) => printHistory(target, name!, output),
+  rollback: rollBack,
+  restart,
   claude: runAgent('claude'),
   codex: runAgent('codex'),
   opencode: runAgent('opencode'),

@@ -2,6 +2,7 @@
 import type { Condition } from '../api/kubernetes-types.ts';
 import type { StartupStage } from '../api/model-startup.ts';
 import type { PublishedKey } from '../api/redis-keys.ts';
+import type { SpecDifference } from '../api/spec-difference.ts';
 import type { UsageCounts } from '../api/usage.ts';
 
 /** Pages of other origins cannot send it without a preflight request. */
@@ -51,6 +52,8 @@ export interface AccessView {
   readReplicas: boolean;
   readLogs: boolean;
   readEvents: boolean;
+  readHistory: boolean;
+  restartReplicas: boolean;
   manageKeys: boolean;
   manageWebhooks: boolean;
   manageStorage: boolean;
@@ -84,6 +87,8 @@ export interface DeploymentView {
   message: string;
   conditions: Condition[];
   isPaused: boolean;
+  /** The program that writes the spec from a source of its own, such as `Argo CD`, and so undoes changes; null if there is none. */
+  source: string | null;
   replicas: { ready: number; wanted: number };
   /** The spec's replicas: a number, or the limits of the autoscaler. */
   size: { replicas: number } | { min: number; max: number };
@@ -216,6 +221,28 @@ export interface ManifestView {
   /** The version of the editable part. */
   version: string;
 }
+/** A revision of a deployment's spec. */
+export interface RevisionView {
+  revision: number;
+  at: string;
+  /** Such as `kubectl` or `berth-console`; '' if Kubernetes recorded none. */
+  program: string;
+  /** As of a change: for information only. */
+  user: string | null;
+  isCurrent: boolean;
+  /** Against the revision before it; null of the oldest that is kept. */
+  change: SpecDifference | null;
+  /** What going back to it would change now. */
+  rollback: SpecDifference;
+}
+
+export interface HistoryView {
+  /** Newest first. */
+  revisions: RevisionView[];
+  /** Version of the spec that `rollback` is compared with. */
+  version: string;
+}
+
 export interface ManifestResult {
   name: string;
   /** As stored, or as it would be, with defaults. */
@@ -412,6 +439,16 @@ export interface RequestDetail extends RequestView {
   retriedAs: string | null;
   /** null: it was not asked for again by its idempotency key. */
   replays: ReplaysView | null;
+  /** null: it isn't queued, or not known. */
+  place: QueuePlaceView | null;
+}
+export interface QueuePlaceView {
+  /** Among those that wait, by turns and priorities; from 1 on. null: too many API keys wait. */
+  position: number | null;
+  /** Requests in the deployment's queue. */
+  queued: number;
+  /** null: nothing runs, or no job has ended yet. */
+  startsInMs: number | null;
 }
 export interface ReplaysView {
   count: number;
@@ -450,9 +487,9 @@ export interface KeyUsageView extends KeyTotalView {
   model: string | null;
 }
 export interface KeyTotalView {
-  /** Name of the APIKey; null: it is gone, of a playground, or not for this user to see. */
+  /** Name of the APIKey; null: it is gone, of playgrounds, or not for this user to see. */
   key: string | null;
-  /** First 24 digits of its SHA-256. */
+  /** First 24 digits of its SHA-256; PERSONAL_KEYS_DIGITS for all keys of playgrounds. */
   keyHash: string;
   requests: number;
   inputTokens: number;

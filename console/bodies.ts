@@ -85,6 +85,8 @@ export const bodies = {
     manifest: z.unknown(),
     version: z.string().min(1).max(100).optional(),
   }),
+  /** `version`: of the spec whose difference was shown; 409 if it was changed since. */
+  rollback: z.strictObject({ revision: z.int().min(1), version: z.string().min(1).max(100) }),
   /** `endpoint`: `-` names inline callbacks; all if absent. */
   resend: z.strictObject({
     endpoint: z.string().max(253).optional(),

@@ -89,6 +89,13 @@ export const routes = {
   replaceDeployment: inNamespace('PUT', '/deployments/:name', 'manifest').answers<view.ManifestResult>(),
   tryDeployment: inNamespace('POST', '/deployments/:name/dry-run', 'manifest').answers<view.ManifestResult>(),
   readManifest: inNamespace('GET', '/deployments/:name/manifest').answers<view.ManifestView>(),
+  /** The last ten specs. */
+  readHistory: inNamespace('GET', '/deployments/:name/history').answers<view.HistoryView>(),
+  rollBack: inNamespace('POST', '/deployments/:name/rollback', 'rollback').answers<view.DeploymentView>(),
+  /** All replicas, as a rollout. */
+  restartDeployment: inNamespace('POST', '/deployments/:name/restart').answers<view.DeploymentView>(),
+  /** One replica, if its disruption budget allows it now; 409 otherwise. */
+  restartReplica: inNamespace('POST', '/deployments/:name/replicas/:pod/restart').answers<void>(),
   /** `?range=`: as far as its scaling is remembered; 1h by default. */
   readScaling: inNamespace('GET', '/deployments/:name/scaling').answers<view.ScalingHistoryView>(),
   readLoad: inNamespace('GET', '/deployments/:name/load').answers<view.LoadView>(),

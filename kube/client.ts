@@ -179,25 +179,35 @@ export function createKubeClient(options: ClientOptions) {
       };
     },
 
-    create: <T extends KubeObject>(resource: Resource, object: T, call: CallOptions = {}) =>
+    /** Creates an object, or a subresource of the one that it names. */
+    create: <T extends KubeObject>(
+      resource: Resource,
+      object: T,
+      { subresource, ...call }: CallOptions & { subresource?: string } = {},
+    ) =>
       read<T>({
         ...call,
         verb: 'create',
         resource,
-        at: { namespace: object.metadata.namespace },
+        at: subresource ? { ...object.metadata, subresource } : { namespace: object.metadata.namespace },
         method: 'POST',
         contentType: 'application/json',
         body: object,
       }),
 
-    /** Replaces an object; with its `resourceVersion`, only if nobody changed it since. */
-    update: <T extends KubeObject>(resource: Resource, object: T, call: CallOptions = {}) =>
+    /** Replaces an object; with its `resourceVersion`, only if nobody changed it since. `isStrict`: refuses unknown fields. */
+    update: <T extends KubeObject>(
+      resource: Resource,
+      object: T,
+      { isStrict, ...call }: CallOptions & { isStrict?: boolean } = {},
+    ) =>
       read<T>({
         ...call,
         verb: 'update',
         resource,
         at: object.metadata,
         method: 'PUT',
+        ...(isStrict && { query: { fieldValidation: 'Strict' } }),
         contentType: 'application/json',
         body: object,
       }),

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { isObject } from '../kit/json.ts';
-import type { KubeObject } from './object.ts';
+import type { KubeObject, ManagedFieldsEntry } from './object.ts';
 
 /** `f:name` of a map, `k:{…}` of a keyed list, `v:…` of a set; `.` is the thing itself; empty: all of it. */
 export type OwnedFields = { [path: string]: OwnedFields };
@@ -21,6 +21,16 @@ export function ownedFields(
   );
   return entry && withoutOwners(entry.fieldsV1 as OwnedFields);
 }
+
+/**
+ * The manager that wrote fields of the spec last, by a write of the object itself. Kubernetes records no manager of a field
+ * that was only removed.
+ */
+export const findSpecWriter = ({ metadata }: Pick<KubeObject, 'metadata'>): ManagedFieldsEntry | undefined =>
+  metadata.managedFields
+    ?.filter(({ subresource, fieldsV1 }) => !subresource && isObject(fieldsV1) && 'f:spec' in fieldsV1)
+    .sort((one, other) => (one.time ?? '').localeCompare(other.time ?? ''))
+    .at(-1);
 
 /** Owner references are keyed by uid, which would prevent sharing: they count as owned as a whole. */
 export function withoutOwners(owned: OwnedFields = {}): OwnedFields {

@@ -24,6 +24,7 @@ const clusterWide = (apiVersion: string, kind: string, plural: string): Resource
 /** Kubernetes' own resources, by kind. */
 export const RESOURCES = {
   ConfigMap: namespaced('v1', 'ConfigMap', 'configmaps'),
+  ControllerRevision: namespaced('apps/v1', 'ControllerRevision', 'controllerrevisions'),
   Deployment: namespaced('apps/v1', 'Deployment', 'deployments'),
   EndpointSlice: namespaced('discovery.k8s.io/v1', 'EndpointSlice', 'endpointslices'),
   Event: namespaced('events.k8s.io/v1', 'Event', 'events'),

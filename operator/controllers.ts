@@ -10,6 +10,7 @@ import type { CredentialStore } from './credential/credential-store.ts';
 import { BERTH_RESOURCES } from './framework/berth-resources.ts';
 import { type ClusterView, modelKeyOf } from './framework/cluster-view.ts';
 import type { ParsedStore, RawObject } from './framework/parsed-store.ts';
+import { SpecRecorder } from './history/spec-recorder.ts';
 import { type KeyContext, KeyReconciler } from './key/key-reconciler.ts';
 import { type KeyStore, listHashes } from './key/key-store.ts';
 import type { ModelContext } from './model/context.ts';
@@ -31,6 +32,8 @@ const QUEUES = {
   credentials: { name: 'storagecredential', workers: 16 },
   // Each occasionally waits for a DNS lookup.
   endpoints: { name: 'webhookendpoint', workers: 16 },
+  // Apart from the deployments: a refused revision must not keep one from being served.
+  history: { name: 'spechistory', workers: 2 },
 };
 
 /** Keys to reconcile. Whoever finds out that one is due adds it; the controllers take them. */
@@ -44,6 +47,7 @@ export function createQueues(options: Pick<WorkQueueOptions, 'log' | 'onProcesse
     workspaces: create('workspaces'),
     credentials: create('credentials'),
     endpoints: create('endpoints'),
+    history: create('history'),
   };
 }
 
@@ -60,6 +64,7 @@ export function createControllers(
   const workspaceReconciler = new WorkspaceReconciler(context);
   const credentialReconciler = new CredentialReconciler(context);
   const endpointReconciler = new EndpointReconciler(context);
+  const recorder = new SpecRecorder(context);
   const create = (kind: keyof Queues, options: Omit<ControllerOptions, 'name' | 'queue' | 'log'>) =>
     createController({ name: QUEUES[kind].name, queue: queues[kind], log, ...options });
   const models = create('models', {
@@ -112,7 +117,11 @@ export function createControllers(
     reconcile: (key, signal) => endpointReconciler.reconcile(key, signal),
     watches: [watchOf({ watcher: view.endpoints, mapToKeys: ownKey, isRelevant: changedBeyondStatus })],
   });
-  return [models, keys, workspaces, credentials, endpoints];
+  const history = create('history', {
+    reconcile: (key, signal) => recorder.reconcile(key, signal),
+    watches: [watchOf({ watcher: view.models, mapToKeys: ownKey, isRelevant: changedBeyondStatus })],
+  });
+  return [models, keys, workspaces, credentials, endpoints, history];
 }
 
 const ownKey = (object: KubeObject): string[] => [objectKey(object)];

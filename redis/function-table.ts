@@ -158,6 +158,7 @@ export const SIGNATURES = {
   },
   names: { kind: 'reads', args: 'limit', bytes: KIB },
   pace: { kind: 'reads', args: '', bytes: KIB },
+  place: { kind: 'reads', args: 'namespace id', bytes: KIB },
   // Sets of what is due.
   registerObjects: { args: 'removeInMs', rest: { each: 'object', most: 50 }, bytes: 64 * KIB },
   takeDue: { kind: 'bounded', args: 'limit leaseMs', bytes: KIB },
@@ -236,6 +237,7 @@ export interface Replies {
   search: [last: string, micros: string, ...ids: string[]];
   names: string[];
   pace: string | null;
+  place: [ahead: number, queued: number, running: number, averageMs: number | ''] | null;
   registerObjects: number;
   takeDue: string[];
   addUsage: Flag;

@@ -1,10 +1,12 @@
 /** A deployment, as the API server has it. */
 import type { ModelDeployment } from '../../api/model-deployment.ts';
 import { podSelector } from '../../api/names.ts';
+import { findSourceOfTruth } from '../../api/source-of-truth.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
 import { BERTH_RESOURCES } from '../../operator/framework/berth-resources.ts';
 import { Failure } from '../framework/failure.ts';
+import type { Output } from '../framework/output.ts';
 import type { Target } from '../framework/target.ts';
 import type { Pod } from './pod.ts';
 
@@ -13,7 +15,7 @@ const PAGE = 100;
 
 /** Fields that the operator has not written yet are absent. */
 export type Deployment = KubeObject & {
-  spec: Pick<ModelDeployment['spec'], 'kind' | 'model' | 'adapterOf'>;
+  spec: Pick<ModelDeployment['spec'], 'kind' | 'model' | 'adapterOf' | 'paused'>;
   status?: Partial<ModelDeployment['status']>;
 };
 
@@ -66,4 +68,14 @@ export async function listPods(
   } while (next);
   const age = ({ metadata }: Pod) => Date.parse(metadata.creationTimestamp ?? '') || 0;
   return items.sort((one, other) => age(one) - age(other));
+}
+
+/** Names the program that will undo a change of the spec, if there is one. */
+export function warnOfSource({ metadata }: Deployment, output: Output): void {
+  const source = findSourceOfTruth(metadata);
+  if (source === null) return;
+  const { name } = metadata;
+  output.note(
+    `${source} manages ${name} and will put its own spec back at its next sync or upgrade: change it there as well.`,
+  );
 }

@@ -113,6 +113,27 @@ export const COMMANDS = {
       timeout: { type: 'string', value: 'TIME', about: 'wait for so long at most (1h)' },
     },
   },
+  history: {
+    about: 'print the last ten specs of a deployment, with who changed what',
+    arguments: 'NAME',
+    min: 1,
+    max: 1,
+    options: {},
+  },
+  rollback: {
+    about: 'go back to the spec of an earlier revision; replicas, scaling and pausing stay',
+    arguments: 'NAME',
+    min: 1,
+    max: 1,
+    options: { to: { type: 'string', value: 'REVISION', about: 'its number (the one before)' } },
+  },
+  restart: {
+    about: 'replace the replicas of a deployment one by one, or a single one, once their requests end',
+    arguments: 'NAME',
+    min: 1,
+    max: 1,
+    options: { replica: { type: 'string', value: 'POD', about: 'only this one' } },
+  },
   listen: {
     about: 'print the webhooks of a workspace, forward them to URL, and replay them',
     arguments: '[URL]',

@@ -12,6 +12,7 @@ import { serveErrorPage } from './page/error-page.ts';
 import { servePage } from './page/page.ts';
 import { addDeliveryRoutes } from './routes/deliveries.ts';
 import { addDeploymentRoutes } from './routes/deployments.ts';
+import { addHistoryRoutes } from './routes/history.ts';
 import { addKeyUsageRoutes } from './routes/key-usage.ts';
 import { addKeyRoutes } from './routes/keys.ts';
 import { addLiveRoutes } from './routes/live.ts';
@@ -95,6 +96,7 @@ function serveAPI(
   addDeploymentRoutes(serve, services);
   addManifestRoutes(serve, services);
   addReplicaRoutes(serve, services);
+  addHistoryRoutes(serve, services);
   addLiveRoutes(serve, services);
   addKeyRoutes(serve, services);
   addWebhookRoutes(serve, services);

@@ -6,6 +6,7 @@ import { isObject } from '../../kit/json.ts';
 import type { KubeObject } from '../object.ts';
 import { authorize, review } from './access.ts';
 import { discover } from './discovery.ts';
+import { evictPod } from './eviction.ts';
 import type { MemoryApi, PatchType, WriteOptions } from './memory-api.ts';
 import { mergePatch } from './patches.ts';
 import {
@@ -196,6 +197,8 @@ async function write(context: Context): Promise<[status: number, object: object]
     return [201, api.create(key, place(body, { namespace, name }), options)];
   if (name === undefined) throw notAllowed();
   const at = { namespace, name };
+  if (req.method === 'POST' && key === 'pods' && subresource === 'eviction')
+    return [201, evictPod(api, at, body)];
   if (subresource === 'scale') {
     const object = api.get(key, at);
     const scale = req.method === 'PATCH' ? mergePatch(readScale(api, key, object), body) : body;

@@ -159,6 +159,9 @@ export const BUILTIN_TYPES: readonly ResourceType[] = [
       column('Available', number('.status.availableReplicas')),
     ],
   }),
+  define('apps/v1', 'ControllerRevision', 'controllerrevisions', {
+    columns: [column('Revision', number('.revision'))],
+  }),
   define('apps/v1', 'ReplicaSet', 'replicasets', { hasStatus: true, shortNames: ['rs'] }),
   define('batch/v1', 'Job', 'jobs', { hasStatus: true }),
   define('discovery.k8s.io/v1', 'EndpointSlice', 'endpointslices'),

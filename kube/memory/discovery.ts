@@ -3,6 +3,8 @@ import { isObject } from '../../kit/json.ts';
 import { groupVersion, type ResourceType } from './resource-type.ts';
 
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+/** Verbs of subresources that differ from a status. */
+const VERBS_OF: Readonly<Record<string, readonly string[]>> = { log: ['get'], eviction: ['create'] };
 const VERSION = 'v1.34.0';
 
 const VERSION_INFO = {
@@ -70,14 +72,16 @@ function listResources(types: readonly ResourceType[], version: string): object 
       singularName: '',
       namespaced,
       kind,
-      verbs: name === 'log' ? ['get'] : ['get', 'patch', 'update'],
+      verbs: VERBS_OF[name] ?? ['get', 'patch', 'update'],
       ...more,
     });
     return [
       main,
       ...(type.hasStatus ? [sub('status', kind)] : []),
       ...(type.scale ? [sub('scale', 'Scale', { group: 'autoscaling', version: 'v1' })] : []),
-      ...(plural === 'pods' ? [sub('log', kind)] : []),
+      ...(plural === 'pods'
+        ? [sub('log', kind), sub('eviction', 'Eviction', { group: 'policy', version: 'v1' })]
+        : []),
     ];
   });
   const asked = reviews.map(({ kind, plural }) => ({

@@ -20,6 +20,7 @@ import { packTemplate } from '../resources/packed-template.ts';
 import { isDrainingForOthers } from '../status/eviction.ts';
 import { BERTH_RESOURCES } from './berth-resources.ts';
 import { ObjectBudget } from './object-budget.ts';
+import { keepSpecWriter } from './spec-writer.ts';
 
 /** Index of children and pods: `namespace/name` of their deployment. */
 export const BY_MODEL = 'model';
@@ -80,7 +81,7 @@ export function createClusterView({ client, namespaces, front, resyncMs, log }: 
       indexes: { [BY_MODEL]: modelKeyOf },
     });
   const watchers = {
-    models: watch(BERTH_RESOURCES.ModelDeployment),
+    models: watch(BERTH_RESOURCES.ModelDeployment, { trim: trimModel }),
     keys: watch(BERTH_RESOURCES.APIKey),
     // One per namespace, written by administrators: its credit must be known however many objects the namespace holds.
     workspaces: watchFreely(BERTH_RESOURCES.Workspace),
@@ -176,6 +177,9 @@ const fields = new SharedFields([FIELD_MANAGER, STATUS_FIELD_MANAGER]);
 
 /** Everything but who else owns which field. */
 export const trimManagers = <T extends KubeObject>(object: T): T => fields.trim(object);
+
+/** Also who wrote the spec last, for its history. */
+export const trimModel = <T extends KubeObject>(object: T): T => keepSpecWriter(object, trimManagers(object));
 
 /** Keeps of most children only their owner and what was applied; the applier reads what others changed. */
 export function trimToMetadata<T extends KubeObject>(object: T): T {

@@ -4,12 +4,12 @@ import type { V1PodTemplateSpec } from '@kubernetes/client-node';
 import { sleepsWhenIdle } from '../../api/engine-traits.ts';
 import { type ModelDeploymentSpec, modelDeploymentSpec } from '../../api/model-deployment.ts';
 import { ANNOTATIONS } from '../../api/names.ts';
+import { stripDefaults } from '../../api/strip-defaults.ts';
 import { type KubeObject, stableStringify } from '../../kube/object.ts';
 import type { Problem } from '../status/problem.ts';
 import { decideAccelerators } from './accelerators.ts';
 import { unpackTemplate } from './packed-template.ts';
 import { graftSidecar } from './sidecar-graft.ts';
-import { stripDefaults } from './strip-defaults.ts';
 import { findStaleSettings } from './template-settings.ts';
 
 /** A rollout of the sidecar that the operator starts by itself, without a change of the spec. */

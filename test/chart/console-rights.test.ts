@@ -2,7 +2,13 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { parseAllDocuments } from 'yaml';
-import { CONSOLE_RIGHTS, CONSOLE_WRITES, type ConsoleRight, POD_READS } from '../../api/console-rights.ts';
+import {
+  CONSOLE_RIGHTS,
+  CONSOLE_WRITES,
+  type ConsoleRight,
+  POD_READS,
+  POD_WRITES,
+} from '../../api/console-rights.ts';
 import {
   channels,
   configKeys,
@@ -62,8 +68,8 @@ describe("the chart's rights for the console", () => {
       expect(may('view', right), `view: ${JSON.stringify(right)}`).to.equal(isRead);
       if (!isRead) expect(may('edit', right), `edit: ${JSON.stringify(right)}`).to.equal(true);
     }
-    // Granted by the built-in view role, to which Berth's rules are added.
-    for (const right of Object.values(POD_READS) as ConsoleRight[])
+    // Granted by the built-in view and edit roles, to which Berth's rules are added.
+    for (const right of [...Object.values(POD_READS), ...Object.values(POD_WRITES)] as ConsoleRight[])
       expect(may('member', right), `member: ${JSON.stringify(right)}`).to.equal(true);
   });
 

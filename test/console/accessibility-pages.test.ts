@@ -14,6 +14,7 @@ const PAGES = [
   'deployments/tiny-chat?tab=logs',
   'deployments/tiny-chat?tab=events',
   'deployments/tiny-chat?tab=conditions',
+  'deployments/tiny-chat?tab=history',
   'deployments/tiny-chat?tab=yaml',
   'deploy',
   'problems',

@@ -8,7 +8,7 @@
   verbs: [get]
 {{- end }}
 
-{{/* What the built-in view role has already: pods of deployments, with events and logs. */}}
+{{/* What the built-in view role has already: pods of deployments, with events and logs, and former specs of deployments. */}}
 {{- define "berth.podReadRules" -}}
 - apiGroups: [""]
   resources: [pods, events]
@@ -16,6 +16,16 @@
 - apiGroups: [""]
   resources: [pods/log]
   verbs: [get]
+- apiGroups: [apps]
+  resources: [controllerrevisions]
+  verbs: [list]
+{{- end }}
+
+{{/* What the built-in edit role has already: to restart a replica within its disruption budget. Nothing allows to delete a pod. */}}
+{{- define "berth.podRestartRules" -}}
+- apiGroups: [""]
+  resources: [pods/eviction]
+  verbs: [create]
 {{- end }}
 
 {{/* Privileged fields, checked by the admission policy. Users with the edit role can create any pod anyway. */}}

@@ -6,6 +6,7 @@ import {
   type ConsoleRight,
   type ConsoleRightName,
   POD_READS,
+  POD_WRITES,
 } from '../../../api/console-rights.ts';
 import { GROUP } from '../../../api/names.ts';
 import type { AccessView } from '../../api.ts';
@@ -61,6 +62,8 @@ export class Access {
       readReplicas: allows(POD_READS.readReplicas),
       readLogs: allows(POD_READS.readLogs),
       readEvents: allows(POD_READS.readEvents),
+      readHistory: allows(POD_READS.readHistory),
+      restartReplicas: allows(POD_WRITES.restartReplicas),
       manageKeys: mayAll(CONSOLE_WRITES.manageKeys),
       manageWebhooks: mayAll(CONSOLE_WRITES.manageWebhooks),
       manageStorage: mayAll(CONSOLE_WRITES.manageStorage),

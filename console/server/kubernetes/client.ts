@@ -118,6 +118,19 @@ export class Kubernetes {
     await this.#call(token, { method: 'DELETE', path: objectPath(place, name) });
   }
 
+  /** Deletes a pod with its own grace period, if its disruption budget allows it now; 429 otherwise. */
+  async evict(token: string, { namespace }: { namespace: string }, pod: KubeObject): Promise<void> {
+    const { name, uid } = pod.metadata;
+    const path = `${objectPath({ plural: 'pods', namespace }, name)}/eviction`;
+    const body = {
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: { name, namespace },
+      deleteOptions: { preconditions: { uid } },
+    };
+    await this.#call(token, { method: 'POST', path, body });
+  }
+
   /** The name of the token's user according to the API server. */
   async readUser(token: string): Promise<string> {
     const apiVersion = 'authentication.k8s.io/v1';

@@ -2,7 +2,7 @@
 import { API_VERSION } from '../../../api/kubernetes-types.ts';
 import { KubernetesError } from './error.ts';
 
-/** A resource of Berth, of the core group, or a role binding. */
+/** A resource of Berth, of the core group, a role binding, or a revision. */
 export interface ObjectPlace {
   plural: string;
   namespace: string;
@@ -14,7 +14,10 @@ export interface Selection {
 }
 
 const CORE = ['secrets', 'pods', 'events'];
-const RBAC = ['rolebindings'];
+const OTHERS: Readonly<Record<string, string>> = {
+  rolebindings: '/apis/rbac.authorization.k8s.io/v1',
+  controllerrevisions: '/apis/apps/v1',
+};
 const encode = encodeURIComponent;
 
 export function collectionPath({ plural, namespace }: ObjectPlace): string {
@@ -23,7 +26,7 @@ export function collectionPath({ plural, namespace }: ObjectPlace): string {
 
 function findRoot(plural: string): string {
   if (CORE.includes(plural)) return '/api/v1';
-  return RBAC.includes(plural) ? '/apis/rbac.authorization.k8s.io/v1' : `/apis/${API_VERSION}`;
+  return OTHERS[plural] ?? `/apis/${API_VERSION}`;
 }
 
 /** Names that could change the path, such as `..`, are treated as not found. */

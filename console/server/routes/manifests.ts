@@ -5,15 +5,13 @@ import type { ManifestResult } from '../../api.ts';
 import { routes } from '../../routes.ts';
 import { ConsoleError } from '../http/error.ts';
 import type { Written } from '../kubernetes/client.ts';
-import { KubernetesError } from '../kubernetes/error.ts';
 import type { KubeObject } from '../kubernetes/object.ts';
+import { replaceObject } from '../kubernetes/replacement.ts';
 import { mergeManifest, readManifest, showManifest } from '../views/manifest.ts';
 import type { Call, ServeRoute } from './served-route.ts';
 import type { Services } from './services.ts';
 
 const { plural } = modelDeploymentResource;
-/** The operator writes the status in between. */
-const MAX_ATTEMPTS = 5;
 
 export function addManifestRoutes(serve: ServeRoute, { kubernetes }: Services): void {
   const create =
@@ -28,19 +26,13 @@ export function addManifestRoutes(serve: ServeRoute, { kubernetes }: Services): 
     async ({ session, namespace, name, readBody }: Call<typeof routes.replaceDeployment>) => {
       const { manifest, version } = await readBody();
       const edited = readManifest(manifest, { namespace, name });
-      const place = { plural, namespace };
-      for (let attempt = 1; ; attempt++) {
-        const stored = await kubernetes.get(session.token, place, name);
+      const change = (stored: KubeObject) => {
         if (version !== undefined && version !== versionOf(stored))
           throw new ConsoleError('conflict', `${name} was changed meanwhile. Reload it, then edit it again.`);
-        try {
-          const written = await kubernetes.write(session, place, mergeManifest(stored, edited), { dryRun });
-          return describeWritten(written);
-        } catch (error) {
-          const isConflict = error instanceof KubernetesError && error.status === 409;
-          if (!isConflict || attempt === MAX_ATTEMPTS) throw error;
-        }
-      }
+        return mergeManifest(stored, edited);
+      };
+      const replacement = { name, change, dryRun };
+      return describeWritten(await replaceObject(kubernetes, session, { plural, namespace }, replacement));
     };
   serve(routes.createDeployment, create({ dryRun: false }));
   serve(routes.tryNewDeployment, create({ dryRun: true }));

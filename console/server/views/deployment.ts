@@ -2,6 +2,7 @@
 import { listExtras } from '../../../api/media-parameters.ts';
 import type { ModelDeployment } from '../../../api/model-deployment.ts';
 import { imageModel, videoModel } from '../../../api/model-media.ts';
+import { findSourceOfTruth } from '../../../api/source-of-truth.ts';
 import type { DeploymentView } from '../../api.ts';
 import { describeState } from './deployment-state.ts';
 
@@ -17,6 +18,7 @@ export function describeDeployment(deployment: ModelDeployment): DeploymentView 
     ...describeState(deployment),
     conditions: status.conditions,
     isPaused: spec.paused,
+    source: findSourceOfTruth(metadata),
     replicas: { ready: readyReplicas, wanted: desiredReplicas },
     size: spec.scaling ? { min: spec.scaling.min, max: spec.scaling.max } : { replicas: spec.replicas ?? 1 },
     scaling: describeScaling(deployment),

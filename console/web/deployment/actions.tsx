@@ -15,8 +15,8 @@ import { announce } from '../parts/announcer.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { FormEnd } from '../parts/form-end.tsx';
 import { ErrorAlert } from '../parts/page-states.tsx';
-
-const REASON = "You don't have permission to change deployments in this namespace.";
+import { RestartAll } from './restart.tsx';
+import { CHANGE_REASON } from './source-warning.tsx';
 
 function useChange(
   name: string,
@@ -50,7 +50,12 @@ export function DeploymentActions({ deployment }: { deployment: DeploymentView }
     ({ paused }) => (paused ? `Paused ${name}.` : `Resumed ${name}.`),
     pausing.close,
   );
-  const button = { isAllowed: manageDeployments, reason: REASON, size: 'sm', variant: 'default' } as const;
+  const button = {
+    isAllowed: manageDeployments,
+    reason: CHANGE_REASON,
+    size: 'sm',
+    variant: 'default',
+  } as const;
   return (
     <Stack gap="xs" align="flex-end">
       <Group gap="xs">
@@ -72,6 +77,7 @@ export function DeploymentActions({ deployment }: { deployment: DeploymentView }
             Scale
           </AllowedButton>
         )}
+        {adapterOf === null && !isPaused && <RestartAll deployment={deployment} />}
         <AllowedButton {...button} variant="subtle" color="red" onClick={deleting.open}>
           Delete
         </AllowedButton>

@@ -1,5 +1,5 @@
 /** The pods of a deployment. */
-import { Anchor, Stack, Table, Text, Title } from '@mantine/core';
+import { Anchor, Group, Stack, Table, Text, Title } from '@mantine/core';
 import { Link } from 'react-router';
 import type { DeploymentView, ReplicaView } from '../../api.ts';
 import { routes } from '../../routes.ts';
@@ -11,6 +11,7 @@ import { Loaded } from '../parts/page.tsx';
 import { EmptyState } from '../parts/page-states.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { Timestamp } from '../parts/timestamp.tsx';
+import { RestartReplica } from './restart.tsx';
 import { StartupStages } from './startup.tsx';
 
 const COLUMNS: readonly Column<ReplicaView>[] = [
@@ -41,7 +42,7 @@ export function Replicas({ deployment: { name, isPaused, startup } }: { deployme
           </EmptyState>
         ) : (
           <Stack>
-            <ReplicaTable replicas={replicas} />
+            <ReplicaTable deployment={name} replicas={replicas} />
             {startup?.took && (
               <div>
                 <Title order={2} size="h4" mb="xs">
@@ -57,16 +58,16 @@ export function Replicas({ deployment: { name, isPaused, startup } }: { deployme
   );
 }
 
-function ReplicaTable({ replicas }: { replicas: ReplicaView[] }) {
+function ReplicaTable({ deployment, replicas }: { deployment: string; replicas: ReplicaView[] }) {
   const list = useArrangement(replicas, { columns: COLUMNS, textsOf });
   return (
-    <ArrangedTable label="Replicas" minWidth={760} list={list} rest={['Logs']}>
-      {(replica) => <ReplicaRow key={replica.name} replica={replica} />}
+    <ArrangedTable label="Replicas" minWidth={760} list={list} rest={['Actions']}>
+      {(replica) => <ReplicaRow key={replica.name} deployment={deployment} replica={replica} />}
     </ArrangedTable>
   );
 }
 
-function ReplicaRow({ replica }: { replica: ReplicaView }) {
+function ReplicaRow({ deployment, replica }: { deployment: string; replica: ReplicaView }) {
   const { name, state, message, node, gpu, restarts, lastExit, createdAt } = replica;
   return (
     <Table.Tr>
@@ -102,15 +103,18 @@ function ReplicaRow({ replica }: { replica: ReplicaView }) {
         <Timestamp at={createdAt} />
       </Table.Td>
       <Table.Td>
-        <Anchor
-          component={Link}
-          to={{ search: `?tab=logs&replica=${encodeURIComponent(name)}` }}
-          size="sm"
-          underline="always"
-          aria-label={`Logs of ${name}`}
-        >
-          Logs
-        </Anchor>
+        <Group gap="sm" wrap="nowrap">
+          <Anchor
+            component={Link}
+            to={{ search: `?tab=logs&replica=${encodeURIComponent(name)}` }}
+            size="sm"
+            underline="always"
+            aria-label={`Logs of ${name}`}
+          >
+            Logs
+          </Anchor>
+          <RestartReplica deployment={deployment} replica={replica} />
+        </Group>
       </Table.Td>
     </Table.Tr>
   );

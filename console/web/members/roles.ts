@@ -23,6 +23,8 @@ export const RIGHTS: Record<Right, string> = {
   readReplicas: 'See replicas',
   readLogs: 'Read logs',
   readEvents: 'Read events',
+  readHistory: 'See the history of deployments',
+  restartReplicas: 'Restart single replicas',
   manageWebhooks: 'Add, change and delete webhooks',
   sendTests: 'Send test events',
   readDeliveries: 'See deliveries',

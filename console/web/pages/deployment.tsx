@@ -13,6 +13,7 @@ import { Conditions } from '../deployment/conditions.tsx';
 import { Connect } from '../deployment/connect.tsx';
 import { Events } from '../deployment/events.tsx';
 import { EngineAndPrices, KindAndModel, ReplicasAndQueue, StatusMessage } from '../deployment/facts.tsx';
+import { History } from '../deployment/history.tsx';
 import { LoadTab } from '../deployment/load-tab.tsx';
 import { Logs } from '../deployment/logs.tsx';
 import { Replicas } from '../deployment/replicas.tsx';
@@ -29,7 +30,18 @@ import { Playground } from '../playground/playground.tsx';
 // The parser of YAML is large.
 const Manifest = lazy(async () => ({ default: (await import('../deployment/manifest.tsx')).Manifest }));
 
-const TABS = ['connect', 'playground', 'replicas', 'logs', 'events', 'load', 'scaling', 'conditions', 'yaml'];
+const TABS = [
+  'connect',
+  'playground',
+  'replicas',
+  'logs',
+  'events',
+  'load',
+  'scaling',
+  'conditions',
+  'history',
+  'yaml',
+];
 
 const QUEUE_INTERVAL_MS = 5_000;
 
@@ -64,9 +76,13 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
   const { name, state, message, createdAt, conditions } = deployment;
   const [search, setSearch] = useSearchParams();
   const chosen = search.get('tab') ?? '';
-  const { readUsage = false } = useAccess();
+  const { readUsage = false, readHistory = false } = useAccess();
   const isScaled = deployment.scaling !== null && readUsage;
-  const hidden: (string | false)[] = [!readUsage && 'load', !isScaled && 'scaling'];
+  const hidden: (string | false)[] = [
+    !readUsage && 'load',
+    !isScaled && 'scaling',
+    !readHistory && 'history',
+  ];
   const tab = TABS.includes(chosen) && !hidden.includes(chosen) ? chosen : 'connect';
   const isTrying = tab === 'playground';
   // Keeps the playground's state when another tab is opened.
@@ -100,6 +116,7 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
           {readUsage && <Tabs.Tab value="load">Load</Tabs.Tab>}
           {isScaled && <Tabs.Tab value="scaling">Scaling</Tabs.Tab>}
           <Tabs.Tab value="conditions">Conditions</Tabs.Tab>
+          {readHistory && <Tabs.Tab value="history">History</Tabs.Tab>}
           <Tabs.Tab value="yaml">YAML</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="connect" pt="md">
@@ -130,6 +147,11 @@ function Deployment({ deployment }: { deployment: DeploymentView }) {
         <Tabs.Panel value="conditions" pt="md">
           <Conditions conditions={conditions} />
         </Tabs.Panel>
+        {readHistory && (
+          <Tabs.Panel value="history" pt="md">
+            <History deployment={deployment} />
+          </Tabs.Panel>
+        )}
         <Tabs.Panel value="yaml" pt="md">
           <Suspense fallback={<PageLoader />}>
             <Manifest deployment={name} />

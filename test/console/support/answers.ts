@@ -12,6 +12,8 @@ export const ALL_RIGHTS = {
   readReplicas: true,
   readLogs: true,
   readEvents: true,
+  readHistory: true,
+  restartReplicas: true,
   manageKeys: true,
   manageWebhooks: true,
   manageStorage: true,
@@ -72,6 +74,7 @@ export const makeRequest = (id: string, status = 'running') => ({
   retryOf: null,
   retriedAs: null,
   replays: null,
+  place: null,
 });
 
 /** A list's only page. */

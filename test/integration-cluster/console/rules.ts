@@ -8,6 +8,8 @@ export const MEMBER_RULES = [
   { apiGroups: [GROUP], resources: ['workspaces'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: [''], resources: ['pods', 'events'], verbs: ['get', 'list', 'watch'] },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
+  { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
+  { apiGroups: ['apps'], resources: ['controllerrevisions'], verbs: ['list'] },
   {
     apiGroups: [GROUP],
     resources: ['modeldeployments', 'apikeys', 'webhookendpoints', 'storagecredentials'],

@@ -167,6 +167,11 @@ describe('An adapter of a deployment', function () {
     );
     expect(own(RESOURCES.Ingress)).not.to.equal(undefined);
     expect(own(RESOURCES.Deployment)).to.equal(undefined);
+    const recorded = [...cluster.store(RESOURCES.ControllerRevision).values()];
+    expect(recorded.map(({ metadata }) => metadata.ownerReferences![0]!.name).sort()).to.deep.equal([
+      'chat',
+      'sql',
+    ]);
     await pollUntil(
       async () => (await readHost(stack.redis, 'sql--team-a.example.test'))?.name === 'sql',
       'its host',

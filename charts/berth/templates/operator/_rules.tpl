@@ -19,6 +19,10 @@
 - apiGroups: [apps]
   resources: [deployments]
   verbs: [get, list, watch, create, patch, delete]
+# Former specs of ModelDeployments.
+- apiGroups: [apps]
+  resources: [controllerrevisions]
+  verbs: [list, create, patch, delete]
 # Where an admission webhook refuses changes of a Deployment.
 - apiGroups: [apps]
   resources: [deployments/scale]

@@ -1,11 +1,9 @@
 /** A spec without schema defaults: what a person wrote, whichever version reads it. */
-
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { isObject } from '../../kit/json.ts';
-import { stableStringify } from '../../kube/object.ts';
 
-/** Defaults of each schema, as text. */
-const filledIn = new WeakMap<z.ZodType, string>();
+/** Defaults of each schema. */
+const filledIn = new WeakMap<z.ZodType, { value: unknown }>();
 
 /** Undefined if nothing is left. */
 export function stripDefaults(schema: z.ZodType, value: unknown): unknown {
@@ -15,11 +13,13 @@ export function stripDefaults(schema: z.ZodType, value: unknown): unknown {
   if (schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) {
     const inner = schema.def.innerType as z.ZodType;
     const written = stripDefaults(inner, value);
-    if (!filledIn.has(schema))
-      filledIn.set(schema, stableStringify(stripDefaults(inner, inner.parse(schema.def.defaultValue))));
-    return stableStringify(written) === filledIn.get(schema) ? undefined : written;
+    const known = filledIn.get(schema) ?? {
+      value: stripDefaults(inner, inner.parse(schema.def.defaultValue)),
+    };
+    filledIn.set(schema, known);
+    return isDeepStrictEqual(written, known.value) ? undefined : written;
   }
-  if (schema instanceof z.ZodObject && isObject(value)) {
+  if (schema instanceof z.ZodObject && typeof value === 'object' && value !== null && !Array.isArray(value)) {
     const shape = schema.shape as Record<string, z.ZodType>;
     return keepDefined(
       Object.entries(value).map(([key, inner]) => [

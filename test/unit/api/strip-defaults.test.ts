@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { z } from 'zod';
-import { stripDefaults } from '../../../../operator/resources/strip-defaults.ts';
+import { stripDefaults } from '../../../api/strip-defaults.ts';
 
 const before = z.object({
   a: z.string().default('x'),
