@@ -105,7 +105,7 @@ test-scaling-cluster: $(INSTALLED) ## Run the long tests of scaling on kind, wit
 	@node test/e2e/main.ts --exit --timeout 300000 $(or $(FILES),$(wildcard test/scaling-cluster/*.test.ts))
 
 .PHONY: test-kueue
-test-kueue: $(INSTALLED) ## Test with a real Kueue and Kubernetes' own scheduler: quota, preemption, rollouts (5 min; the first time 5 more, to build it)
+test-kueue: $(INSTALLED) ## Test with a real Kueue and Kubernetes' own scheduler: quota, preemption, rollouts (8 min; the first time 15 more, to build all of them)
 	@node tools/stages.ts kueue
 
 .PHONY: fuzz

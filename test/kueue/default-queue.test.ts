@@ -1,6 +1,7 @@
-/** A LocalQueue named `default` appears beside deployments without a queue. */
+/** A LocalQueue named `default` appears next to deployments without a queue. */
 import { expect } from 'chai';
 import { useKueue } from './kueue-harness.ts';
+import { FRAMEWORKS } from './kueue-process.ts';
 import { until } from './queued-deployments.ts';
 
 describe('a ready deployment without a queue, once its namespace has a LocalQueue named default', function () {
@@ -38,10 +39,8 @@ describe('a ready deployment without a queue, once its namespace has a LocalQueu
 
 describe('a deployment in a full queue, where Kueue takes ModelDeployments for an external framework', function () {
   this.timeout(900_000);
-  const kueue = useKueue({
-    frameworks: ['pod', 'deployment'],
-    externalFrameworks: ['ModelDeployment.v1alpha1.berth.dev'],
-  });
+  const externalFrameworks = ['ModelDeployment.v1alpha1.berth.dev'];
+  const kueue = useKueue({ integrations: { frameworks: FRAMEWORKS, externalFrameworks } });
 
   it('is not held back', async () => {
     await kueue.queued.create('first');

@@ -13,8 +13,8 @@ export interface KueueHarness {
   readonly node: PlayedNode;
 }
 
-/** Starts all of it before the tests of a `describe`. `integrations`: replaces those of Kueue's settings. */
-export function useKueue(integrations?: object): KueueHarness {
+/** Starts all of it before the tests of a `describe`. `settings`: replace Kueue's of the same names. */
+export function useKueue(settings?: object): KueueHarness {
   const harness = useHarness();
   let kueue: KueueProcess;
   let node: PlayedNode;
@@ -22,7 +22,7 @@ export function useKueue(integrations?: object): KueueHarness {
   let queued: QueuedDeployments;
   before(async () => {
     const { controlPlane } = harness.api;
-    kueue = await startKueue(controlPlane, integrations);
+    kueue = await startKueue(controlPlane, settings);
     node = await startPlayedNode(controlPlane, harness.api.connect(), 1);
     front = await startFrontProcess({
       redisURL: harness.server.url,

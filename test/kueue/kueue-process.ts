@@ -1,4 +1,4 @@
-/** Kueue as a process beside an API server, installed by the manifests of its Go module, with the queues of the tests. */
+/** Kueue as a process next to an API server, installed by the manifests of its Go module, with the queues of the tests. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -18,7 +18,7 @@ const SECRET = `/api/v1/namespaces/${NAMESPACE}/secrets/kueue-webhook-server-cer
 /** What the process stands for, and servers that it does not start here. */
 const LEFT_OUT = ['Deployment', 'Service', 'APIService'];
 /** Those that matter to Berth's pods, and are on by default. */
-const INTEGRATIONS = { frameworks: ['pod', 'deployment'] };
+export const FRAMEWORKS = ['pod', 'deployment'];
 const START_MS = 300_000;
 
 export interface KueueProcess {
@@ -32,11 +32,8 @@ interface Manifest {
   metadata: { name: string };
 }
 
-/** Resolves once its webhooks answer and the queues are there. `integrations`: of its settings. Throws with the end of its log. */
-export async function startKueue(
-  controlPlane: ControlPlane,
-  integrations: object = INTEGRATIONS,
-): Promise<KueueProcess> {
+/** Resolves once its webhooks answer and the queues are there. `settings`: replace those of the same names. Throws with the end of its log. */
+export async function startKueue(controlPlane: ControlPlane, settings: object = {}): Promise<KueueProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'berth-kueue-'));
   const kubectl = [await ensureBinary('kubectl'), '--kubeconfig', controlPlane.kubeconfig];
   const apply = async (objects: object[]): Promise<void> => {
@@ -52,11 +49,11 @@ export async function startKueue(
 
   const certificates = join(folder, 'certificates');
   mkdirSync(certificates);
-  const settings = join(folder, 'settings.yaml');
+  const settingsPath = join(folder, 'settings.yaml');
   const webhook = { host: '127.0.0.1', port, certDir: certificates };
-  writeFileSync(settings, await describeSettings({ webhook, integrations }));
+  writeFileSync(settingsPath, await describeSettings({ webhook, ...settings }));
   const logPath = join(folder, 'kueue.log');
-  const flags = [`--config=${settings}`, '--zap-log-level=2', '--feature-gates=VisibilityOnDemand=false'];
+  const flags = [`--config=${settingsPath}`, '--zap-log-level=2', '--feature-gates=VisibilityOnDemand=false'];
   const kueue = startProcess(await ensureBinary('kueue'), ['kueue', ...flags], {
     logPath,
     env: { KUBECONFIG: controlPlane.kubeconfig },
@@ -112,7 +109,7 @@ const describeService = (): object => ({
 });
 
 /** Its usual settings, but for what this machine has for it, and for one namespace. */
-const describeSettings = async (settings: { webhook: object; integrations: object }): Promise<string> =>
+const describeSettings = async (settings: object): Promise<string> =>
   stringify({
     apiVersion: 'config.kueue.x-k8s.io/v1beta2',
     kind: 'Configuration',
@@ -121,6 +118,7 @@ const describeSettings = async (settings: { webhook: object; integrations: objec
     metrics: { bindAddress: `127.0.0.1:${await findFreePort()}` },
     leaderElection: { leaderElect: false },
     managedJobsNamespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'default' } },
+    integrations: { frameworks: FRAMEWORKS },
     ...settings,
   });
 

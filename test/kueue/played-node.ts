@@ -19,7 +19,9 @@ const POLL_MS = 200;
 export interface PlayedNode {
   /** From the deletion of a pod to its end. */
   drainMs: number;
-  /** Of the scheduler and the controllers. */
+  /** Pods that get the node do not become ready. */
+  isSlow: boolean;
+  /** The ends of the logs of the scheduler and the controllers. */
   readLogs(): string;
   close(): Promise<void>;
 }
@@ -51,6 +53,12 @@ export async function startPlayedNode(
     set drainMs(ms) {
       kubelet.drainMs = ms;
     },
+    get isSlow() {
+      return kubelet.isSlow;
+    },
+    set isSlow(isSlow) {
+      kubelet.isSlow = isSlow;
+    },
     readLogs: () => logs.map((path) => readFileSync(path, 'utf8').slice(-2_000)).join('\n'),
     close: async () => {
       clearInterval(timer);
@@ -74,6 +82,7 @@ async function createNode(client: KubeClient, gpus: number): Promise<void> {
 
 class Kubelet {
   drainMs = 0;
+  isSlow = false;
   readonly #client: KubeClient;
   readonly #request: KubeRequest;
   /** By uid of a pod that ends: Unix milliseconds since when. */
@@ -107,7 +116,7 @@ class Kubelet {
       await this.#client.mergePatch(RESOURCES.Pod, { at, patch: { status: { phase: 'Succeeded' } } });
       const path = `/api/v1/namespaces/${namespace}/pods/${name}`;
       await this.#request('DELETE', path, { gracePeriodSeconds: 0 });
-    } else if (!status?.podIP) {
+    } else if (!status?.podIP && !this.isSlow) {
       const scheduled = (status?.conditions ?? []).filter(({ type }) => type === 'PodScheduled');
       const running = describeRunning(spec as PodSpec, `10.1.0.${++this.#pods}`);
       const patch = { status: { ...running, conditions: [...scheduled, ...running.conditions] } };

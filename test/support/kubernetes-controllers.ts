@@ -1,4 +1,4 @@
-/** Kubernetes' own controllers and scheduler beside an API server. */
+/** Kubernetes' own controllers and scheduler next to an API server. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
