@@ -41,7 +41,8 @@ export function useKueue(settings?: object): KueueHarness {
     harness.startOperator({ settings: makeSettings({ masterKey: MASTER_KEY }) });
   });
   afterEach(function () {
-    if (this.currentTest?.state === 'failed') console.error(kueue.readLog(), node.readLogs());
+    if (this.currentTest?.state !== 'failed') return;
+    console.error(kueue.readLog(), node.readLogs(), front.program.output.slice(-3_000));
   });
   return {
     get queued() {
