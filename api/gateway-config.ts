@@ -92,6 +92,8 @@ const deploymentConfig = z.object({
     perMillionOutputTokens: z.int().nullable(),
     /** Absent or null: the same as other input tokens. */
     perMillionCachedInputTokens: z.int().nullish(),
+    /** Of the others, for lines of batches; absent: 100. */
+    batchPercent: z.int().optional(),
   }),
   storageCredential: z.string().nullable(),
   /** Where links to results lead; absent: here where managed storage is not public. */
@@ -193,6 +195,7 @@ export function buildGatewayConfig(
       perMillionInputTokens: price(spec.pricing.perMillionInputTokens),
       perMillionOutputTokens: price(spec.pricing.perMillionOutputTokens),
       perMillionCachedInputTokens: price(spec.pricing.perMillionCachedInputTokens),
+      ...(spec.pricing.batchPercent !== undefined && { batchPercent: spec.pricing.batchPercent }),
     },
     storageCredential: spec.storage.credential ?? null,
     ...(spec.storage.links && { links: spec.storage.links }),

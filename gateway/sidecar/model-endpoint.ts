@@ -1,5 +1,6 @@
 /** One deployment served beside its engine. */
 import type { Server } from 'node:http';
+import { listBatchPaths } from '../../api/batch.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { listen } from '../../kit/http-server.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
@@ -21,6 +22,7 @@ import { serveAdapters } from './adapters.ts';
 import { createSidecarApp } from './app.ts';
 import { Drain } from './drain.ts';
 import { type LiveConfig, watchConfig } from './live-config.ts';
+import { startLines } from './line-slots.ts';
 import { createPassOn } from './passing-on.ts';
 import { endWork, isDrainOverdue } from './shutdown.ts';
 import { type EngineAddress, isQueued, WatchedEngine } from './watched-engine.ts';
@@ -119,9 +121,14 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     isEnding: () => isDrainOverdue(drain),
   });
 
+  const lines =
+    listBatchPaths(options.initialConfig).length === 0
+      ? null
+      : startLines({ config, redis, storage, log, slots, engine, replica, drain, runner: app.lines, self });
   const announce = () => {
     replica.announce();
     worker?.wake();
+    lines?.wake();
   };
   engine.onPhaseChange((now, before) => {
     if (now.isReady && !before.isReady) drain.cancel({ isRestarted: before.phase === 'starting' });
@@ -133,8 +140,9 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
   drain.onChange((isDraining) => {
     log.info(isDraining ? 'draining' : 'drain canceled');
     replica.announce();
-    if (isDraining) worker?.windDown(drain.remainingMs);
-    else worker?.resume();
+    for (const each of [worker, lines])
+      if (isDraining) each?.windDown(drain.remainingMs);
+      else each?.resume();
   });
   setDocumentationSite(live.current.documentationURL);
   live.onChange(({ documentationURL, sleeping }) => {
@@ -173,7 +181,10 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     engine,
     isReady: () => engine.isReady() && !adapters.isStarting(),
     drain,
-    wakeWorker: () => worker?.wake(true),
+    wakeWorker: () => {
+      worker?.wake(true);
+      lines?.wake();
+    },
     refreshLimits: () => {
       app.refreshLimits();
       adapters.refreshLimits();
@@ -186,7 +197,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
         .catch(() => {});
       const passOn = createPassOn({ pools: peerPools, listOpen: () => replica.listOpenPeers(), self });
       const work = { server, activity, cutOff: app.cutOff, drain, worker, retired, passOn };
-      await Promise.all([endWork(work), adapters.stop()]);
+      await Promise.all([endWork(work), lines?.stop(drain.remainingMs), adapters.stop()]);
       engine.stop();
       live.close();
       await app.close();
