@@ -8,6 +8,7 @@ import { createKey } from './deployment/key.ts';
 import { printLogs, readLogRequest } from './deployment/logs.ts';
 import { explainDeployment } from './deployment/why.ts';
 import { startAgent } from './endpoint/agent-start.ts';
+import { runBatch } from './endpoint/batch.ts';
 import { chat } from './endpoint/chat.ts';
 import { explainRefusal } from './framework/api-refusal.ts';
 import { asksForJSON, type Invocation, readCommandLine } from './framework/command-line.ts';
@@ -34,6 +35,7 @@ const RUNS: Record<Exclude<CommandName, 'listen' | 'completion'>, Run> = {
   key: (target, { positionals: [name], values }, output) =>
     createKey(target, { name, limits: values }, output),
   chat,
+  batch: runBatch,
   deploy,
   claude: runAgent('claude'),
   codex: runAgent('codex'),

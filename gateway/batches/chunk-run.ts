@@ -42,7 +42,8 @@ interface WaitingLine {
 
 const FINAL_CALL_TIMEOUT_MS = 4_000;
 const RETRY_MS = 1_000;
-const MAX_PAUSE_MS = 60_000;
+/** Limits may be raised meanwhile. */
+const MAX_PAUSE_MS = 10_000;
 const MAX_ATTEMPTS = 3;
 
 export class ChunkRun {

@@ -3,6 +3,7 @@ import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { BatchWorker } from '../batches/batch-worker.ts';
 import type { LineRunner } from '../batches/line-runner.ts';
+import type { EngineSleep } from '../capacity/engine-sleep.ts';
 import type { Replica } from '../capacity/replica.ts';
 import type { Slots } from '../capacity/replica-capacity.ts';
 import type { LocalEngine } from '../health/local-engine.ts';
@@ -16,7 +17,7 @@ export interface LineSlotsOptions {
   storage: StorageServices;
   log: Logger;
   slots: Slots;
-  engine: Pick<LocalEngine, 'isReady'>;
+  engine: Pick<LocalEngine, 'isReady'> & { sleep: Pick<EngineSleep, 'isAwake'> };
   replica: Pick<Replica, 'line' | 'countInEngine'>;
   drain: Pick<Drain, 'isDraining'>;
   runner: LineRunner;
@@ -33,7 +34,7 @@ export function startLines(options: LineSlotsOptions): BatchWorker {
     engine: {
       isOpen: () => {
         const { paused, deleting, cordoned } = config();
-        const isServing = engine.isReady() && !drain.isDraining && !paused && !deleting;
+        const isServing = engine.isReady() && engine.sleep.isAwake && !drain.isDraining && !paused && !deleting;
         return isServing && !cordoned.includes(self.pod) && replica.line.size === 0;
       },
       lend: () => {

@@ -136,7 +136,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     activity.setClosing(!now.isReady || drain.isDraining);
     announce();
   });
-  engine.onSleepChange(() => replica.announce());
+  engine.onSleepChange(announce);
   drain.onChange((isDraining) => {
     log.info(isDraining ? 'draining' : 'drain canceled');
     replica.announce();

@@ -20,7 +20,7 @@ export interface OutboxEvent {
 const { MAX_ROW_BYTES } = LIMITS;
 /** Start of a body from the functions: matched as text, since a tenant may have written any amount of JSON. */
 const BODY =
-  /^\{"id":"(evt_\w{1,60})","type":"(request\.(?:completed|failed|canceled))","created_at":\d{1,12},"data":\{"id":"(req_\w{1,60})"/;
+  /^\{"id":"(evt_\w{1,60})","type":"(request\.(?:completed|failed|canceled)|batch\.(?:completed|failed|expired|cancelled))","created_at":\d{1,12},"data":\{"id":"((?:req|batch)_\w{1,60})"/;
 
 /** Due events, oldest first; those not removed within `leaseMs` are returned again. */
 export async function takeEvents(

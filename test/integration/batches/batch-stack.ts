@@ -88,11 +88,12 @@ export async function startBatchStack({
         ...more,
       }),
     untilEnded: async (id, timeoutMs = 120_000) => {
-      let batch = await client.batches.retrieve(id);
+      let batch!: OpenAI.Batch;
       await pollUntil(
         async () => {
-          batch = await client.batches.retrieve(id);
-          return ENDED.has(batch.status);
+          // Redis may be restarting.
+          batch = await client.batches.retrieve(id).catch(() => batch);
+          return ENDED.has(batch?.status);
         },
         'the end of the batch',
         timeoutMs,
