@@ -14,7 +14,12 @@ export const BATCH_STATUSES = [
 export type BatchStatus = (typeof BATCH_STATUSES)[number];
 
 /** What webhook endpoints are sent that ask for it. */
-export const BATCH_EVENT_TYPES = ['batch.completed', 'batch.failed', 'batch.expired', 'batch.cancelled'] as const;
+export const BATCH_EVENT_TYPES = [
+  'batch.completed',
+  'batch.failed',
+  'batch.expired',
+  'batch.cancelled',
+] as const;
 export type BatchEventType = (typeof BATCH_EVENT_TYPES)[number];
 
 /** Kinds of deployment that run batches, and the paths that a line may ask for, where the engine serves them. */

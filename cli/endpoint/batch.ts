@@ -3,7 +3,7 @@ import { openAsBlob } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { batchObject, type BatchObject, fileObject } from '../../api/api-objects.ts';
+import { type BatchObject, batchObject, fileObject } from '../../api/api-objects.ts';
 import type { Invocation } from '../framework/command-line.ts';
 import { Failure } from '../framework/failure.ts';
 import type { Output } from '../framework/output.ts';

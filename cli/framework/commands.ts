@@ -108,7 +108,11 @@ export const COMMANDS = {
     options: {
       ...ENDPOINT_OPTIONS,
       out: { type: 'string', value: 'FILE', about: 'of the answers; FILE.out.jsonl if absent' },
-      window: { type: 'string', value: 'TIME', about: 'what is not run by then is not run, such as 1h (24h)' },
+      window: {
+        type: 'string',
+        value: 'TIME',
+        about: 'what is not run by then is not run, such as 1h (24h)',
+      },
       'no-wait': { type: 'boolean', about: 'print the id of the batch, and do not wait for it' },
     },
   },

@@ -34,7 +34,11 @@ export function readBatchLine({ value }: Pick<JsonBody, 'value'>, model: LineMod
     return fault('invalid_url', 'url', `\`url\` must be one of ${model.paths.join(', ')}.`);
   if (!isObject(body)) return fault('invalid_body', 'body', '`body` must be an object.');
   if (body.model !== undefined && body.model !== null && body.model !== model.modelId)
-    return fault('mismatched_model', 'body.model', `\`body.model\` must be "${model.modelId}", or be omitted.`);
+    return fault(
+      'mismatched_model',
+      'body.model',
+      `\`body.model\` must be "${model.modelId}", or be omitted.`,
+    );
   if (body.stream === true)
     return fault('invalid_stream', 'body.stream', '`body.stream` must not be true: a batch has no streams.');
   return { customId, url };

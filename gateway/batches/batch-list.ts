@@ -1,6 +1,7 @@
 /** Lists of files and batches, as OpenAI's SDKs page through them: `after`, `limit`, `order`. */
-import { LIMITS, callFunction } from '../../redis/function-table.ts';
+
 import type { RedisClient } from '../../redis/client.ts';
+import { callFunction, LIMITS } from '../../redis/function-table.ts';
 import { refuseParameter } from '../http/parameter-error.ts';
 import { readLimit } from '../jobs/list-limit.ts';
 

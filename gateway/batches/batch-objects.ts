@@ -7,7 +7,15 @@ import type { BatchRecord } from '../../redis/batches/batch-records.ts';
 const toSeconds = (ms: number): number => Math.floor(ms / 1_000);
 const toSecondsOrNull = (ms: number | null): number | null => (ms === null ? null : toSeconds(ms));
 
-export function describeFile({ id, kind, bytes, createdAt, expiresAt, name, errors }: FileRecord): FileObject {
+export function describeFile({
+  id,
+  kind,
+  bytes,
+  createdAt,
+  expiresAt,
+  name,
+  errors,
+}: FileRecord): FileObject {
   const [first] = errors;
   return {
     id,

@@ -16,7 +16,12 @@ import {
 import { workKeys } from '../../api/redis-keys.ts';
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { deleteFile, type FileRecord, readFiles } from '../../redis/batches/batch-files.ts';
-import { type BatchRecord, cancelBatch, createBatch, readBatches } from '../../redis/batches/batch-records.ts';
+import {
+  type BatchRecord,
+  cancelBatch,
+  createBatch,
+  readBatches,
+} from '../../redis/batches/batch-records.ts';
 import { retryWhileRedisDown } from '../../redis/retry-while-down.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
@@ -46,7 +51,10 @@ export const buildBatchHandlers = (services: MediaServices) => ({
     const index = workKeys(namespace).files(name);
     const read = (ids: readonly string[]) => readFiles(redis, namespace, ids);
     const query = readPageQuery(state.exchange.req.url!, FILE_ID);
-    sendJSON(state.exchange, (await readPage({ redis, index, read }, query, describeFile)) satisfies FileList);
+    sendJSON(
+      state.exchange,
+      (await readPage({ redis, index, read }, query, describeFile)) satisfies FileList,
+    );
   },
   file: async (state: GatewayState) => {
     sendJSON(state.exchange, describeFile(await findFile(services, state, state.parameter)));
@@ -59,7 +67,10 @@ export const buildBatchHandlers = (services: MediaServices) => ({
     const { namespace } = services.config(state);
     const verdict = await repeat(() => deleteFile(services.redis, namespace, id));
     if (verdict === 'in_use')
-      throw new ApiError('file_in_use', `The file ${id} is the input of a batch: cancel it, or wait for its end.`);
+      throw new ApiError(
+        'file_in_use',
+        `The file ${id} is the input of a batch: cancel it, or wait for its end.`,
+      );
     sendJSON(state.exchange, { id, object: 'file', deleted: true } satisfies FileDeletion);
   },
   batch_create: (state: GatewayState) => create(services, state),
@@ -115,7 +126,10 @@ const refuse = (what: string, id: string, deployment: string): ApiError =>
 async function create(services: MediaServices, state: GatewayState): Promise<void> {
   const config = services.config(state);
   checkServed(config);
-  const body = await readJsonBody(state, { limits: config.limits, interpret: ({ value }) => readCreation(value) });
+  const body = await readJsonBody(state, {
+    limits: config.limits,
+    interpret: ({ value }) => readCreation(value),
+  });
   const { namespace, name: deployment, modelId } = config;
   const paths = listBatchPaths(config);
   if (!paths.includes(body.endpoint))
@@ -173,7 +187,11 @@ function readCreation(value: JSONObject): Creation {
   if (typeof window !== 'string') throw requireParameter('completion_window', 'a duration such as "24h"');
   const expiry = value.output_expires_after ?? null;
   if (expiry !== null && !isObject(expiry))
-    throw refuseParameter('invalid_type', 'output_expires_after', '`output_expires_after` must be an object.');
+    throw refuseParameter(
+      'invalid_type',
+      'output_expires_after',
+      '`output_expires_after` must be an object.',
+    );
   return {
     file,
     endpoint,

@@ -18,6 +18,8 @@ export interface LineEngine {
   lend(): (() => void) | null;
   /** Whether lines may be run now. */
   isOpen(): boolean;
+  /** It ends what it has, and begins nothing. */
+  isLeaving(): boolean;
 }
 
 /** A new batch is announced: polling finds chunks that lost their worker. */
@@ -42,6 +44,11 @@ export class BatchWorker {
   constructor(options: BatchWorkerOptions) {
     this.#options = options;
     this.#schedule(POLL_MS);
+  }
+
+  /** Chunks that it has claimed. */
+  get running(): number {
+    return this.#runs.size;
   }
 
   /** A slot is free. Asks Redis nothing. */
@@ -106,7 +113,11 @@ export class BatchWorker {
     const { engine } = this.#options;
     if (!engine) return true;
     // The lines of those that are open come first, unless their keys have to wait.
-    return engine.isOpen() && ![...this.#runs].some(({ hasLines, isPaused }) => hasLines && !isPaused);
+    return (
+      engine.isOpen() &&
+      !engine.isLeaving() &&
+      ![...this.#runs].some(({ hasLines, isPaused }) => hasLines && !isPaused)
+    );
   }
 
   async #claim(): Promise<void> {

@@ -97,7 +97,8 @@ export class ChunkOutput {
 
   /** Frees its space on disk. */
   async remove(): Promise<void> {
-    const files = this.#files ?? (await Promise.all([this.#answers.end(), this.#errors.end()]).catch(() => []));
+    const files =
+      this.#files ?? (await Promise.all([this.#answers.end(), this.#errors.end()]).catch(() => []));
     await Promise.all(files.map((file) => file.remove()));
   }
 

@@ -2,8 +2,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { MAX_BATCH_LINE_BYTES } from '../../api/batch.ts';
 import {
-  type ClaimedChunk,
   CHUNK_RENEWAL_MS,
+  type ClaimedChunk,
   finishChunk,
   releaseChunk,
   renewChunk,
@@ -45,6 +45,8 @@ const RETRY_MS = 1_000;
 /** Limits may be raised meanwhile. */
 const MAX_PAUSE_MS = 10_000;
 const MAX_ATTEMPTS = 3;
+/** No engine took it: that says nothing of the line. */
+const UNAVAILABLE = 503;
 
 export class ChunkRun {
   /** Resolves at its end in every case; never rejects. */
@@ -118,6 +120,7 @@ export class ChunkRun {
   #take(line: WaitingLine, answer: LineAnswer): void {
     const text = formatAnswer(line.customId, answer);
     if (answer.status < 400) this.#output.addAnswer(text, answer.bill);
+    else if (answer.status === UNAVAILABLE) this.#wait(line, RETRY_MS);
     else if (isPassing(answer.status) && this.#repeat(line)) return;
     else this.#output.addError(text, answer.bill);
   }
@@ -126,8 +129,7 @@ export class ChunkRun {
     const isKnown = error instanceof ApiError;
     if (isKnown && error.code === 'rate_limit_exceeded') {
       // Limits of the key hold for lines, too: they wait.
-      this.#pause(Math.min(MAX_PAUSE_MS, (error.details.retryAfter ?? 1) * 1_000));
-      this.#lines.push(line);
+      this.#wait(line, Math.min(MAX_PAUSE_MS, (error.details.retryAfter ?? 1) * 1_000));
     } else if ((!isKnown || error.status >= 500) && !isCredit(error) && this.#repeat(line)) return;
     else if (isKnown) this.#output.addError(formatFault(line.customId, error));
     else {
@@ -140,12 +142,12 @@ export class ChunkRun {
   /** Whether a line is tried once more. */
   #repeat(line: WaitingLine): boolean {
     if (++line.attempts >= MAX_ATTEMPTS) return false;
-    this.#pause(RETRY_MS);
-    this.#lines.push(line);
+    this.#wait(line, RETRY_MS);
     return true;
   }
 
-  #pause(ms: number): void {
+  #wait(line: WaitingLine, ms: number): void {
+    this.#lines.push(line);
     this.#pausedUntil = performance.now() + ms;
     setTimeout(this.#onReady, ms + 1).unref();
   }
@@ -164,7 +166,8 @@ export class ChunkRun {
       await settled;
       return this.#lost.signal.aborted ? await this.#giveBack() : await this.#finish();
     } catch (error) {
-      if (!this.#lost.signal.aborted) log.error({ err: error, batch: this.#chunk.claim.id }, 'a chunk failed');
+      if (!this.#lost.signal.aborted)
+        log.error({ err: error, batch: this.#chunk.claim.id }, 'a chunk failed');
       this.#lost.abort();
       return this.#giveBack();
     } finally {

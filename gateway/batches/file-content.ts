@@ -15,7 +15,11 @@ const MAX_DOWNLOADS = 100;
 const processPlaces = new Shares({ total: MAX_DOWNLOADS, shareOfFree: 2 });
 const IDLE_TIMEOUT_MS = 60_000;
 
-export async function sendFile(services: MediaServices, state: GatewayState, file: FileRecord): Promise<void> {
+export async function sendFile(
+  services: MediaServices,
+  state: GatewayState,
+  file: FileRecord,
+): Promise<void> {
   const { exchange } = state;
   const { namespace } = services.config(state);
   const place = processPlaces.open(namespace);
@@ -32,6 +36,7 @@ export async function sendFile(services: MediaServices, state: GatewayState, fil
       ...['content-type', 'application/jsonl', 'content-length', String(file.bytes)],
     ]);
     if (exchange.req.method === 'HEAD') {
+      await source.return(undefined);
       exchange.res.end();
       return;
     }

@@ -8,8 +8,8 @@ import {
   MAX_BATCH_LINE_BYTES,
   MAX_BATCH_LINES,
 } from '../../api/batch.ts';
-import { ApiError } from '../http/error-response.ts';
 import type { JsonBody } from '../http/body-parsing.ts';
+import { ApiError } from '../http/error-response.ts';
 import { type BatchLine, type LineFault, readBatchLine } from './batch-line.ts';
 import { type Line, readLines } from './line-reader.ts';
 

@@ -95,7 +95,10 @@ function readExpiry(texts: ReadonlyMap<string, string>): number {
 }
 
 /** Milliseconds. Throws ApiError. */
-export function checkExpiry(param: string, { anchor, seconds }: { anchor: unknown; seconds: unknown }): number {
+export function checkExpiry(
+  param: string,
+  { anchor, seconds }: { anchor: unknown; seconds: unknown },
+): number {
   if (anchor !== 'created_at')
     throw refuseParameter('invalid_value', `${param}.anchor`, `\`${param}.anchor\` must be "created_at".`);
   if (!Number.isInteger(seconds) || Number(seconds) < MIN_SECONDS || Number(seconds) > MAX_SECONDS)
@@ -143,7 +146,10 @@ async function keepFile(
     AbortSignal.timeout(REDIS_TIMEOUT_MS),
   );
   if (verdict === 'full')
-    throw new ApiError('queue_full', `The deployment ${deployment} keeps as many files as it can: delete some.`);
+    throw new ApiError(
+      'queue_full',
+      `The deployment ${deployment} keeps as many files as it can: delete some.`,
+    );
   if (verdict === 'gone')
     throw refuseAsUnavailable('deleting', `The deployment ${deployment} is being deleted.`);
   const [record] = await readFiles(redis, namespace, [id]);

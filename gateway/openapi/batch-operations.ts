@@ -25,7 +25,10 @@ const PAGE: readonly Parameter[] = [
 ];
 const EXPIRY = {
   type: 'object',
-  properties: { anchor: { const: 'created_at' }, seconds: { type: 'integer', minimum: 3600, maximum: 2592000 } },
+  properties: {
+    anchor: { const: 'created_at' },
+    seconds: { type: 'integer', minimum: 3600, maximum: 2592000 },
+  },
 };
 
 export const BATCH_OPERATIONS = {

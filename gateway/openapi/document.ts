@@ -115,7 +115,9 @@ function isNamed(route: Route, { kinds: served, routes }: DocumentSubject): bool
 function describeOperation(route: Route, operation: Operation, subject: DocumentSubject): JsonSchema {
   const { summary, description, body } = operation;
   const parameters = [
-    ...[...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => describePathParameter(name!, subject, route.path)),
+    ...[...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) =>
+      describePathParameter(name!, subject, route.path),
+    ),
     ...(operation.parameters ?? []).map((parameter) =>
       // An empty one counts as absent.
       parameter.in === 'query' ? { ...parameter, allowEmptyValue: true } : parameter,
@@ -145,7 +147,10 @@ const describePathParameter = (name: string, { modelId }: Facts, path: string): 
   schema:
     name === 'model' && modelId !== undefined
       ? { const: modelId }
-      : { type: 'string', ...(name === 'id' && { pattern: ID_PATTERNS[firstPart(path)] ?? '^req_[0-9a-f]{32}$' }) },
+      : {
+          type: 'string',
+          ...(name === 'id' && { pattern: ID_PATTERNS[firstPart(path)] ?? '^req_[0-9a-f]{32}$' }),
+        },
 });
 
 const describeBodies = (bodies: readonly Body[]): JsonSchema =>

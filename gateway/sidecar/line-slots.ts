@@ -33,10 +33,10 @@ export function startLines(options: LineSlotsOptions): BatchWorker {
     deployment: () => config().name,
     engine: {
       isOpen: () => {
-        const { paused, deleting, cordoned } = config();
-        const isServing = engine.isReady() && engine.sleep.isAwake && !drain.isDraining && !paused && !deleting;
-        return isServing && !cordoned.includes(self.pod) && replica.line.size === 0;
+        const { paused, deleting } = config();
+        return engine.isReady() && engine.sleep.isAwake && !paused && !deleting && replica.line.size === 0;
       },
+      isLeaving: () => drain.isDraining || config().cordoned.includes(self.pod),
       lend: () => {
         const release = slots.lend(pace.most);
         return release && pace.count(release);

@@ -6,6 +6,7 @@ import { listen } from '../../kit/http-server.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
 import { heartbeat, leave } from '../../redis/heartbeats/heartbeats.ts';
 import { readDeployment } from '../../redis/publication/published.ts';
+import type { BatchWorker } from '../batches/batch-worker.ts';
 import { startReplica } from '../capacity/replica.ts';
 import { Slots } from '../capacity/replica-capacity.ts';
 import type { EgressSettings } from '../egress/agent.ts';
@@ -21,8 +22,8 @@ import { Pools } from '../upstream/pools.ts';
 import { serveAdapters } from './adapters.ts';
 import { createSidecarApp } from './app.ts';
 import { Drain } from './drain.ts';
-import { type LiveConfig, watchConfig } from './live-config.ts';
 import { startLines } from './line-slots.ts';
+import { type LiveConfig, watchConfig } from './live-config.ts';
 import { createPassOn } from './passing-on.ts';
 import { endWork, isDrainOverdue } from './shutdown.ts';
 import { type EngineAddress, isQueued, WatchedEngine } from './watched-engine.ts';
@@ -76,9 +77,11 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
   const slots = new Slots(() => config().concurrency);
   const jobs: JobCounts = { running: 0, abandoned: 0 };
   const engine = new WatchedEngine({ address: options.engine, config, slots, metrics, log });
+  let lines: BatchWorker | null = null;
   const drain = new Drain({
     activity,
-    countWork: () => slots.inflight + jobs.running,
+    // A chunk may have no line in a slot for a moment.
+    countWork: () => slots.inflight + jobs.running + (lines?.running ?? 0),
     isEngineLost: engine.isLost,
     timeoutMs: options.drainTimeoutMs,
   });
@@ -121,7 +124,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     isEnding: () => isDrainOverdue(drain),
   });
 
-  const lines =
+  lines =
     listBatchPaths(options.initialConfig).length === 0
       ? null
       : startLines({ config, redis, storage, log, slots, engine, replica, drain, runner: app.lines, self });

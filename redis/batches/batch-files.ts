@@ -94,7 +94,13 @@ export async function readFiles(
   ids: readonly string[],
 ): Promise<(FileRecord | null)[]> {
   if (ids.length === 0) return [];
-  const records = await callFunction(redis, 'readFiles', [workKeys(namespace).file(ids[0]!)], { namespace }, ids);
+  const records = await callFunction(
+    redis,
+    'readFiles',
+    [workKeys(namespace).file(ids[0]!)],
+    { namespace },
+    ids,
+  );
   return records.map((values, index) => decodeFile(ids[index]!, nameFields(FILE_FIELDS, values)));
 }
 

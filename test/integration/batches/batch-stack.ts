@@ -52,7 +52,11 @@ export async function startBatchStack({
   pods = 1,
   spec = {},
   env = {},
-}: { pods?: number; spec?: Record<string, unknown>; env?: Record<string, string> } = {}): Promise<BatchStack> {
+}: {
+  pods?: number;
+  spec?: Record<string, unknown>;
+  env?: Record<string, string>;
+} = {}): Promise<BatchStack> {
   const config = describeModel({ concurrency: 8, ...spec });
   const base = await TestStack.start();
   await publishModel(base.redis, config);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import OpenAI from 'openai';
-import { workKeys } from '../../../api/redis-keys.ts';
 import { hashApiKey } from '../../../api/identity.ts';
+import { workKeys } from '../../../api/redis-keys.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { publishApiKey } from '../../support/publication.ts';
 import { type BatchStack, chatLine, nameLines, startBatchStack } from './batch-stack.ts';
@@ -20,7 +20,12 @@ describe('a batch, by OpenAI’s SDK', () => {
   it('runs each line once, and is charged at the price of batches', async () => {
     const before = await stack.credit();
     const file = await stack.upload(250);
-    expect(file).to.include({ object: 'file', purpose: 'batch', filename: 'chats.jsonl', status: 'processed' });
+    expect(file).to.include({
+      object: 'file',
+      purpose: 'batch',
+      filename: 'chats.jsonl',
+      status: 'processed',
+    });
     const made = await stack.create(file.id, { metadata: { run: 'first' } });
     expect(made).to.include({ object: 'batch', input_file_id: file.id, completion_window: '24h' });
     const batch = await stack.untilEnded(made.id);
@@ -104,7 +109,10 @@ describe('a batch, by OpenAI’s SDK', () => {
     expect((await stack.client.batches.cancel(id)).status).to.equal('cancelling');
     const batch = await stack.untilEnded(id);
     expect(batch.status).to.equal('cancelled');
-    const [done, left] = await Promise.all([stack.read(batch.output_file_id), stack.read(batch.error_file_id)]);
+    const [done, left] = await Promise.all([
+      stack.read(batch.output_file_id),
+      stack.read(batch.error_file_id),
+    ]);
     expect(namesOf([...done, ...left])).to.eql(nameLines(300).sort());
     expect(new Set(left.map(({ error }) => error.code))).to.eql(new Set(['batch_cancelled']));
     await stack.client.batches

@@ -95,7 +95,13 @@ const options = {
 } as unknown as Parameters<typeof scanFile>[1];
 
 function lineOf(customId: string | undefined, changes: object = {}): string {
-  return JSON.stringify({ custom_id: customId, method: 'POST', url: PATH, body: { messages: [] }, ...changes });
+  return JSON.stringify({
+    custom_id: customId,
+    method: 'POST',
+    url: PATH,
+    body: { messages: [] },
+    ...changes,
+  });
 }
 
 function check(text: string, size = 100): Promise<FileScan> {
