@@ -4,7 +4,7 @@ export interface Clock {
   now(): number;
   /** Wall-clock time, for timestamps in objects. */
   date(): Date;
-  /** Runs `callback` once after `ms`; the function that it returns cancels it. */
+  /** Runs `callback` once, when `now()` is at least `ms` later; the function that it returns cancels it. */
   after(ms: number, callback: () => void): () => void;
 }
 
@@ -12,7 +12,8 @@ export const systemClock: Clock = {
   now: () => performance.now(),
   date: () => new Date(),
   after(ms, callback) {
-    const timer = setTimeout(callback, ms);
+    // Node drops fractions, and may end a timer up to a millisecond early: whoever then compares times would wait forever.
+    const timer = setTimeout(callback, Math.ceil(ms) + 1);
     return () => clearTimeout(timer);
   },
 };

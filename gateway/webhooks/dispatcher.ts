@@ -127,7 +127,12 @@ export class Dispatcher {
 
   /** Creates deliveries from the outbox; returns whether there may be more. */
   async #expand(namespace: string, workspace: Workspace): Promise<boolean> {
-    if (performance.now() < workspace.fullUntil) return false;
+    const fullForMs = workspace.fullUntil - performance.now();
+    if (fullForMs > 0) {
+      // Something else has woken it, or its timer ended a fraction of a millisecond early, as Node's may.
+      this.#wakeLater(namespace, workspace, fullForMs);
+      return false;
+    }
     const { redis, readEndpoints } = this.#options;
     const events = await takeEvents(redis, namespace, { limit: EVENT_BATCH_SIZE, leaseMs: LEASE_MS });
     if (events.length === 0) return false;
