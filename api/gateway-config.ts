@@ -92,7 +92,7 @@ const deploymentConfig = z.object({
     perMillionOutputTokens: z.int().nullable(),
     /** Absent or null: the same as other input tokens. */
     perMillionCachedInputTokens: z.int().nullish(),
-    /** Of the others, for lines of batches; absent: 100. */
+    /** Percent of the other prices that lines of batches cost; absent: 100. */
     batchPercent: z.int().optional(),
   }),
   storageCredential: z.string().nullable(),

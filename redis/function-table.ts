@@ -62,7 +62,7 @@ export const LIMITS = {
   MAX_FILES: 1_000,
   MAX_OPEN_BATCHES: 100,
   MAX_CHUNKS: 1_000,
-  /** Of a field of a batch or a file: its errors, or metadata of 16 pairs. */
+  /** The longest field of a batch or a file: its errors, or metadata of 16 pairs. */
   MAX_BATCH_FIELD_BYTES: 16 * KIB,
   /** What a chunk has written: two keys of objects. */
   MAX_PART_BYTES: 3 * KIB,

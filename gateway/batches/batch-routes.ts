@@ -101,7 +101,7 @@ export const buildBatchHandlers = (services: MediaServices) => ({
 const repeat = <T>(call: () => Promise<T>): Promise<T> =>
   retryWhileRedisDown(call, AbortSignal.timeout(REDIS_TIMEOUT_MS));
 
-/** Of this deployment: another's is unknown here, and so is another workspace's. */
+/** Only this deployment's: another's is unknown here, and so is another workspace's. */
 async function findFile(services: MediaServices, state: GatewayState, id: string): Promise<FileRecord> {
   const { namespace, name } = services.config(state);
   const [file] = FILE_ID.test(id) ? await readFiles(services.redis, namespace, [id]) : [];

@@ -5,7 +5,7 @@ import type { Acquisition, Caller, Capacity, EngineTarget } from './capacity.ts'
 import type { Peers } from './peers.ts';
 import type { PrefixBalance } from './prefix-balance.ts';
 
-/** Of 20 slots, one. */
+/** One in 20 slots. */
 const FREE_SHARE = 0.05;
 
 /** The slots of this replica's engine. */

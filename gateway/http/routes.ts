@@ -14,7 +14,7 @@ const records = { kinds: null, namedTo: ['Image', 'Video'], isCounted: false, se
 /** For signed-in users of the console; undocumented. */
 const people = { ...records, namedTo: [] } as const;
 const videos = { ...records, namedTo: ['Video'] } as const;
-/** Of a deployment that runs batches, whether a replica is ready or not. */
+/** Deployments that run batches have them, whether a replica is ready or not. */
 const batches = { kinds: BATCH_KINDS, isCounted: false, served: 'always' } as const;
 /** Needs no key. */
 const everyone = { kinds: null, namedTo: [], isCounted: false, served: 'always' } as const;

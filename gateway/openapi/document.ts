@@ -133,7 +133,7 @@ function describeOperation(route: Route, operation: Operation, subject: Document
   };
 }
 
-/** Of other objects than requests, by the path's first part. */
+/** Ids of other objects than requests, by the path's first part. */
 const ID_PATTERNS: Record<string, string> = {
   files: '^file_[0-9a-f]{31}$',
   batches: '^batch_[0-9a-f]{30}$',

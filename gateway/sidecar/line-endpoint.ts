@@ -30,7 +30,7 @@ export interface LineEndpointOptions {
   config: () => GatewayConfig;
   engine: Pick<LocalEngine, 'url' | 'isReady'>;
   admissions: Pick<Admissions, 'admit'>;
-  /** Of the endpoint. */
+  /** The endpoint's own. */
   text: TextServices;
   telemetry: Telemetry & { usage: DeploymentUsage };
 }

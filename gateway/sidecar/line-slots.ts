@@ -50,7 +50,7 @@ export function startLines(options: LineSlotsOptions): BatchWorker {
 
 const LEAST = 1;
 const MOST = 64;
-/** Of engines that do not report what waits in them. */
+/** Engines that do not report what waits in them get no more. */
 const MOST_UNKNOWN = 4;
 const INITIAL = 4;
 

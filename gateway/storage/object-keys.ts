@@ -46,7 +46,7 @@ export function ownsKey(workspace: string, key: string): boolean {
   return isAt(-INPUT_PARTS, 'inputs') || isAt(-RESULT_PARTS, 'results');
 }
 
-/** Of a request, a batch or its file. */
+/** A request, a batch or its file. */
 const OWNER = /^(req|batch|file)_/;
 const INPUT_PARTS = 4;
 const RESULT_PARTS = 5;

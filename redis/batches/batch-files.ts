@@ -20,7 +20,7 @@ export interface NewFile {
   lines: number;
   /** That all lines ask for; '' if they do not agree. */
   endpoint: string;
-  /** Of its lines. */
+  /** What is wrong with its lines. */
   errors: readonly BatchError[];
   keepMs: number;
 }
@@ -41,7 +41,7 @@ export interface FileRecord {
   object: string | null;
   /** The batch that has written it; null for an uploaded one. */
   batch: string | null;
-  /** Of the batch that has written it. */
+  /** How many the batch that has written it has. */
   chunks: number;
 }
 

@@ -134,7 +134,7 @@ export const cancelBatch = (
 /** A worker's hold on a chunk. */
 export interface ChunkClaim {
   namespace: string;
-  /** Of the batch. */
+  /** The batch's. */
   id: string;
   chunk: string;
   /** 128 random bits, new for every claim. */

@@ -19,6 +19,20 @@ import { PREFIX } from '../../support/request-fixture.ts';
 import { type StorageService, startStorageService } from '../../support/storage-service.ts';
 import { TestStack } from '../../support/test-stack.ts';
 
+/** As far as tests read it. */
+export interface OutputLine {
+  custom_id: string;
+  response: {
+    status_code: number;
+    body: {
+      choices: { message: { content: string } }[];
+      usage: { total_tokens: number };
+      error: { param: string };
+    };
+  };
+  error: { code: string };
+}
+
 export interface BatchStack {
   config: GatewayConfig;
   base: TestStack;
@@ -33,7 +47,7 @@ export interface BatchStack {
   create(file: string, more?: object): Promise<OpenAI.Batch>;
   untilEnded(id: string, timeoutMs?: number): Promise<OpenAI.Batch>;
   /** The lines of a file; none without one. */
-  read(id: string | null | undefined): Promise<Record<string, any>[]>;
+  read(id: string | null | undefined): Promise<OutputLine[]>;
   credit(): Promise<number>;
   stop(): Promise<void>;
 }
