@@ -1,15 +1,21 @@
 /** A text deployment that runs batches: replicas, storage and a key, and what a test asks of them. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
 import type { GatewayConfig } from '../../../api/gateway-config.ts';
-import { hashApiKey } from '../../../api/identity.ts';
+import { GATEWAY_ENV } from '../../../api/gateway-environment.ts';
+import { SIDECAR_SECRET_FILES } from '../../../api/names.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
 import type { RedisClient } from '../../../redis/client.ts';
+import { ensureWorkspaceUser } from '../../../redis/workspaces/users.ts';
 import { findFreePort } from '../../support/child-program.ts';
 import {
   API_KEY,
   describeModel,
   type Engine,
   type ModelReplica,
+  PEER_TOKEN,
   startEngine,
   startReplica,
 } from '../../support/model-replica.ts';
@@ -72,9 +78,22 @@ export async function startBatchStack({
   env?: Record<string, string>;
 } = {}): Promise<BatchStack> {
   const config = describeModel({ concurrency: 8, ...spec });
-  const base = await TestStack.start();
+  const base = await TestStack.start({ isStrict: true });
+  // Sidecars have their workspace's rights and no others.
+  const user = { namespace: config.namespace, username: `ws:${config.namespace}`, password: 'secret' };
+  await ensureWorkspaceUser(base.redis, user);
   await publishModel(base.redis, config);
   const storage = await startStorageService();
+  const folder = mkdtempSync(join(tmpdir(), 'berth-batches-'));
+  for (const [file, text] of Object.entries({
+    [SIDECAR_SECRET_FILES.config]: JSON.stringify(config),
+    [SIDECAR_SECRET_FILES.peerToken]: PEER_TOKEN,
+    [SIDECAR_SECRET_FILES.storageToken]: 'storage-token',
+    [SIDECAR_SECRET_FILES.requestPrefix]: PREFIX,
+    [SIDECAR_SECRET_FILES.redisUsername]: user.username,
+    [SIDECAR_SECRET_FILES.redisPassword]: user.password,
+  }))
+    writeFileSync(join(folder, file), text);
   const addresses = Array.from({ length: pods }, (_, index) => `127.0.0.${40 + index}`);
   const port = await findFreePort(addresses);
   const engines: Engine[] = [];
@@ -84,7 +103,7 @@ export async function startBatchStack({
     engines.push(engine);
     const replica = await startReplica({
       ...{ redisURL: base.server.url, engineURL: engine.url, config, address, port },
-      storage: { url: storage.url, token: 'storage-token', requestPrefix: PREFIX },
+      env: { [GATEWAY_ENV.secretPath]: folder, [GATEWAY_ENV.storageURL]: storage.url },
     });
     replicas.push(replica);
     await pollUntil(async () => (await replica.admin('/readyz')).ok, 'a ready replica', 60_000);
@@ -133,11 +152,10 @@ export async function startBatchStack({
       await Promise.all([...replicas, ...engines].map((part) => part.stop('SIGKILL')));
       await storage.stop();
       await base.stop();
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
 export const nameLines = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `line-${index}`);
-
-export const keyHash = hashApiKey(API_KEY);
