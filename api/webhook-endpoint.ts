@@ -5,7 +5,7 @@ import { conditions, customObject, observedGeneration, type ResourceDefinition }
 import { EVENT_OF_STATUS, type EventType } from './request.ts';
 
 const REQUEST_EVENT_TYPES = Object.values(EVENT_OF_STATUS);
-const EVENT_TYPES = [...REQUEST_EVENT_TYPES, ...BATCH_EVENT_TYPES] as [EventType, ...EventType[]];
+const EVENT_TYPES: readonly EventType[] = [...REQUEST_EVENT_TYPES, ...BATCH_EVENT_TYPES];
 
 export const webhookEndpointSpec = z.object({
   url: z.string().min(1).max(2048).describe('Public HTTPS address.'),
