@@ -44,6 +44,7 @@ const FINAL_CALL_TIMEOUT_MS = 4_000;
 const RETRY_MS = 1_000;
 /** Limits may be raised meanwhile. */
 const MAX_PAUSE_MS = 10_000;
+const FAILURE_MS = 10_000;
 const MAX_ATTEMPTS = 3;
 /** No engine took it: that says nothing of the line. */
 const UNAVAILABLE = 503;
@@ -166,8 +167,11 @@ export class ChunkRun {
       await settled;
       return this.#lost.signal.aborted ? await this.#giveBack() : await this.#finish();
     } catch (error) {
-      if (!this.#lost.signal.aborted)
+      if (!this.#lost.signal.aborted) {
         log.error({ err: error, batch: this.#chunk.claim.id }, 'a chunk failed');
+        // Nobody else would do better at once.
+        await wait(FAILURE_MS, undefined, { signal: this.#lost.signal }).catch(() => {});
+      }
       this.#lost.abort();
       return this.#giveBack();
     } finally {
@@ -234,7 +238,7 @@ export class ChunkRun {
         return await call();
       } catch (error) {
         this.#lost.signal.throwIfAborted();
-        if (isGone(error)) throw error;
+        if (isPermanent(error)) throw error;
         if (!isRedisAway(error)) this.#services.log.warn({ err: error }, 'the store of a batch failed');
         await wait(RETRY_MS, undefined, { signal: this.#lost.signal });
       }
@@ -267,5 +271,10 @@ export class ChunkRun {
 
 const isPassing = (status: number): boolean => status === 429 || status >= 500;
 const isGone = (error: unknown): boolean => error instanceof ApiError && error.code === 'result_expired';
+/** Others may pass: results wait for their store. */
+const isPermanent = (error: unknown): boolean =>
+  error instanceof TypeError ||
+  error instanceof RangeError ||
+  (error instanceof ApiError && error.status < 500);
 const isCredit = (error: unknown): boolean =>
   error instanceof ApiError && error.code === 'insufficient_quota';

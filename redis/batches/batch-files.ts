@@ -1,5 +1,5 @@
 /** Files of batches: the uploaded ones, and what batches have written. */
-import type { BatchChunk, BatchError } from '../../api/batch.ts';
+import { type BatchChunk, type BatchError, CHUNK_BYTES, MAX_BATCH_LINE_BYTES } from '../../api/batch.ts';
 import { workKeys } from '../../api/redis-keys.ts';
 import type { StoredObject } from '../../api/request.ts';
 import { isObject } from '../../kit/json.ts';
@@ -80,11 +80,14 @@ export function addFile(redis: RedisClient, file: NewFile): Promise<Replies['add
 
 const encodeChunk = ({ start, end, line, lines }: BatchChunk): string => `${start} ${end} ${line} ${lines}`;
 
+/** One line may be longer than a chunk. */
+const MAX_CHUNK_BYTES = CHUNK_BYTES + MAX_BATCH_LINE_BYTES;
+
 /** null if it is none of ours. */
 export function decodeChunk(text: string): BatchChunk | null {
   const [start, end, line, lines] = text.split(' ').map(parseCount);
   if (start == null || end == null || line == null || lines == null || end <= start) return null;
-  return { start, end, line, lines };
+  return end - start <= MAX_CHUNK_BYTES ? { start, end, line, lines } : null;
 }
 
 /** In the order of the ids; null for each that is unknown. At most READ_AT_ONCE. */

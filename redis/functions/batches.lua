@@ -311,6 +311,11 @@ local function find_mode(batch, now)
   return 'expired'
 end
 
+-- A field that is as short as ours, or nil.
+local function read_short(key, field)
+  return redis.call('HSTRLEN', key, field) <= MAX_FIELD_BYTES and redis.call('HGET', key, field) or nil
+end
+
 local function take_chunk(batch, now)
   local leased, waiting = leased_chunks_key(batch.namespace, batch.id), waiting_chunks_key(batch.namespace, batch.id)
   for _, chunk in ipairs(redis.call('ZRANGE', leased, '-inf', now, 'BYSCORE', 'LIMIT', 0, READ_AT_ONCE)) do
@@ -334,8 +339,8 @@ register('claim_chunk', function(keys, namespace, deployment, token, lease_ms, s
       redis.call('ZREM', keys[1], id)
     elseif not string.find(skipped, id, 1, true) then
       local chunk = take_chunk(batch, now)
-      local place = chunk and redis.call('HGET', chunks_key(namespace, batch.file), chunk)
-      if place and #place <= MAX_FIELD_BYTES then
+      local place = chunk and read_short(chunks_key(namespace, batch.file), chunk)
+      if place then
         local mode = find_mode(batch, now)
         redis.call('ZADD', leased_chunks_key(namespace, id), digits(now + lease), chunk)
         redis.call('HSET', chunk_claims_key(namespace, id), chunk, token)
@@ -350,7 +355,7 @@ register('claim_chunk', function(keys, namespace, deployment, token, lease_ms, s
 end)
 
 local function is_claimed(namespace, id, chunk, token)
-  return redis.call('HGET', chunk_claims_key(namespace, id), chunk) == token
+  return read_short(chunk_claims_key(namespace, id), chunk) == token
 end
 
 -- Renews a worker's claim. KEYS: the batch. ARGV: namespace, batch, chunk, token, lease in milliseconds.

@@ -12,7 +12,7 @@ const FILE_MB = Number(process.env.FILE_MB ?? 200);
 const SLOTS = Number(process.env.SLOTS ?? 64);
 const TTFT_MS = Number(process.env.TTFT_MS ?? 400);
 const CLIENTS = SLOTS;
-const REQUESTS = 150;
+const REQUESTS = Number(process.env.REQUESTS ?? 150);
 const MIB = 1024 ** 2;
 
 const stack = await startBatchStack({
@@ -36,7 +36,7 @@ async function measure(count: number): Promise<number> {
 }
 
 const readMemory = (): number => {
-  const status = readFileSync(`/proc/${replica!.program.pid}/status`, 'utf8');
+  const status = readFileSync(`/proc/${replica!.program.process.pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+)/m.exec(status)![1]) / 1024;
 };
 const print = (name: string, value: number, unit: string) =>

@@ -16,6 +16,7 @@ export interface BatchCloserOptions {
 }
 
 const INTERVAL_MS = 5_000;
+const TIMEOUT_MS = 30_000;
 
 export interface BatchCloser {
   /** Resolves when the steps in progress have ended. */
@@ -36,7 +37,11 @@ export function startBatchCloser(options: BatchCloserOptions): BatchCloser {
       if (!chunk) return false;
       const run = new ChunkRun({ redis, storage, log, runner: null }, chunk, () => {});
       runs.add(run);
-      const end = await run.ended.finally(() => runs.delete(run));
+      // No workspace's store delays the others'.
+      const late = setTimeout(() => run.release(), TIMEOUT_MS);
+      const end = await run.ended;
+      clearTimeout(late);
+      runs.delete(run);
       return end === 'finished';
     },
     onError: (error, namespace) => {

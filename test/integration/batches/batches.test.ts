@@ -44,7 +44,7 @@ describe('a batch, by OpenAI’s SDK', () => {
     const lines = await stack.read(batch.output_file_id);
     expect(namesOf(lines)).to.eql(nameLines(250).sort());
     expect(lines[0]!.response.status_code).to.equal(200);
-    expect(lines[0]!.response.body.choices[0].message.content).to.be.a('string');
+    expect(lines[0]!.response.body.choices[0]!.message.content).to.be.a('string');
     const used = lines.reduce((sum, line) => sum + line.response.body.usage.total_tokens, 0);
     expect(batch.usage!.total_tokens).to.equal(used);
     // 100 per million, half of it for batches.
