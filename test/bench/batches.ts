@@ -19,6 +19,8 @@ const stack = await startBatchStack({
   spec: { concurrency: SLOTS, limits: { waitForSlot: '5s' } },
   env: { SIMULATOR_TTFT_MS: String(TTFT_MS) },
 });
+// A machine that is busy with this.
+stack.client.maxRetries = 5;
 const [replica] = stack.replicas;
 const [engine] = stack.engines;
 const body = { messages: [{ role: 'user', content: 'one two three' }], max_tokens: 4 };

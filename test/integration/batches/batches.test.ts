@@ -110,7 +110,10 @@ describe('a batch, by OpenAI’s SDK', () => {
     const file = await stack.upload(300);
     const { id } = await stack.create(file.id);
     await pollUntil(async () => (await stack.engines[0]!.read()).inflight > 0, 'the first lines');
-    expect(await refusalOf(stack.client.files.delete(file.id))).to.include({ status: 409, code: 'file_in_use' });
+    expect(await refusalOf(stack.client.files.delete(file.id))).to.include({
+      status: 409,
+      code: 'file_in_use',
+    });
     expect((await stack.client.batches.cancel(id)).status).to.equal('cancelling');
     const batch = await stack.untilEnded(id);
     expect(batch.status).to.equal('cancelled');

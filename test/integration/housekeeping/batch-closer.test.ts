@@ -82,7 +82,9 @@ describe('a front', () => {
       const object = decodeObject(errorObject)!;
       const body = await openObject(services, { namespace, object, signal: AbortSignal.timeout(10_000) });
       const written = (await text(body)).trim().split('\n');
-      expect(written.map((line) => JSON.parse(line)).map(({ custom_id, error }) => [custom_id, error.code])).to.eql([
+      expect(
+        written.map((line) => JSON.parse(line)).map(({ custom_id, error }) => [custom_id, error.code]),
+      ).to.eql([
         ['a', 'batch_expired'],
         ['b', 'batch_expired'],
       ]);

@@ -42,7 +42,12 @@ describe('the chunks of a batch', () => {
     const id = generateBatchId(PREFIX);
     const batch = {
       ...{ namespace, deployment, id, file, errors: [], window: '24h', windowMs: HOUR_MS, keepMs: HOUR_MS },
-      ...{ outputFile: generateFileId(PREFIX), errorFile: generateFileId(PREFIX), metadata: '', keyName: 'key' },
+      ...{
+        outputFile: generateFileId(PREFIX),
+        errorFile: generateFileId(PREFIX),
+        metadata: '',
+        keyName: 'key',
+      },
       ...{ endpoint: '/v1/chat/completions', sha256: SHA256 },
       ...more,
     };
@@ -56,7 +61,15 @@ describe('the chunks of a batch', () => {
   const outcome = (token: string): ChunkOutcome => ({
     output: { object: { credential: null, key: `results/${space.namespace}/x/${token}/0.jsonl` }, bytes: 10 },
     errors: null,
-    ...{ completed: 2, failed: 0, micros: 7, inputTokens: 3, cachedTokens: 0, outputTokens: 4, totalTokens: 7 },
+    ...{
+      completed: 2,
+      failed: 0,
+      micros: 7,
+      inputTokens: 3,
+      cachedTokens: 0,
+      outputTokens: 4,
+      totalTokens: 7,
+    },
   });
   const read = async (id: string) => (await readBatches(space.redis, space.namespace, [id]))[0]!;
   const credit = async () => Number((await space.redis.get(workKeys(space.namespace).credit)) ?? 0);
