@@ -208,6 +208,8 @@ export const channels = {
 
 /** Prefix of names of keys that the console creates for a signed-in user: no APIKey can have such a name. */
 export const PERSONAL_KEY_PREFIX = 'console:';
+/** In usage by key, instead of the digits of their hashes: each lives for minutes, so all are counted as one. */
+export const PERSONAL_KEYS_DIGITS = '0'.repeat(24);
 
 /** Member of c:…:apikeys; short names, since it is decoded on every request. */
 export interface PublishedKey {

@@ -412,6 +412,16 @@ export interface RequestDetail extends RequestView {
   retriedAs: string | null;
   /** null: it was not asked for again by its idempotency key. */
   replays: ReplaysView | null;
+  /** null: it isn't queued, or not known. */
+  place: QueuePlaceView | null;
+}
+export interface QueuePlaceView {
+  /** Among those that wait, by turns and priorities; from 1 on. null: too many API keys wait. */
+  position: number | null;
+  /** Requests in the deployment's queue. */
+  queued: number;
+  /** null: nothing runs, or no job has ended yet. */
+  startsInMs: number | null;
 }
 export interface ReplaysView {
   count: number;
@@ -450,9 +460,9 @@ export interface KeyUsageView extends KeyTotalView {
   model: string | null;
 }
 export interface KeyTotalView {
-  /** Name of the APIKey; null: it is gone, of a playground, or not for this user to see. */
+  /** Name of the APIKey; null: it is gone, of playgrounds, or not for this user to see. */
   key: string | null;
-  /** First 24 digits of its SHA-256. */
+  /** First 24 digits of its SHA-256; PERSONAL_KEYS_DIGITS for all keys of playgrounds. */
   keyHash: string;
   requests: number;
   inputTokens: number;

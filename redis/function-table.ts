@@ -178,6 +178,7 @@ export const SIGNATURES = {
   },
   names: { kind: 'reads', args: 'limit', bytes: KIB },
   pace: { kind: 'reads', args: '', bytes: KIB },
+  place: { kind: 'reads', args: 'namespace id', bytes: KIB },
   // Batches and their files.
   addFile: {
     kind: 'begins',
@@ -283,6 +284,7 @@ export interface Replies {
   search: [last: string, micros: string, ...ids: string[]];
   names: string[];
   pace: string | null;
+  place: [ahead: number, queued: number, running: number, averageMs: number | ''] | null;
   addFile: 'added' | 'full' | 'gone';
   readFiles: (string | null)[][];
   deleteFile: 'deleted' | 'in_use' | 'unknown';

@@ -1,7 +1,7 @@
 /**
  * Checks what imports what (docs/architecture.md): imports point one way between the layers, neither the folders
  * of a layer nor files form a cycle, and tests outside `make test-cluster` reach nothing that builds programs with Go (decision 0360). Types count as
- * well: to read one file, one needs the others that it names.
+ * well: to read one file, one needs the others that it names. What runs imports packages that `npm ci --omit=dev` installs.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -68,14 +68,16 @@ interface Import {
 /** Statements and calls, with the word `type` where nothing but types is imported. TypeScript 7 has no parser for tools (decision 0141). */
 const IMPORT = /(?:\b(?:import|export) (type )?[^'";()]*?)?\b(?:from|import)\s*\(?\s*'(\.[^']+)'/g;
 
-export function listImports(): Import[] {
-  const files = globSync(
+const listSources = (): string[] =>
+  globSync(
     '{*.ts,{api,kit,kube,redis,operator,gateway,weights,console,simulator,machine,cluster,launch,cli,tools,test}/**/*.{ts,tsx}}',
     {
       exclude: (path) => /node_modules|(^|\/)dist(\/|$)/.test(path),
     },
   );
-  return files.flatMap((from) =>
+
+export function listImports(): Import[] {
+  return listSources().flatMap((from) =>
     [...readFileSync(from, 'utf8').matchAll(IMPORT)].map(([, type, path]) => ({
       from,
       to: join(dirname(from), path!),
@@ -151,11 +153,47 @@ export function findGoPrograms(imports: Import[]): string[] {
     .map(([, chain]) => `${chain.join(' → ')}: a test that needs Go belongs in test/integration-cluster/`);
 }
 
+/** Bundled or built before anything runs: the page and what bundles it, which need Vite and React at build time alone. */
+const BUILT = ['console/web', 'build.ts', 'bundle-program.ts', 'pack-cli.ts', 'docs', 'tools', 'test'];
+/** Statements from the first column, and calls; not of types alone. */
+const PACKAGE_IMPORT =
+  /(?:^(?:import|export) (?!type\b)[^'";()=]*?\bfrom|^import|\b(?:import|require)\()\s*'((?:@[\w.-]+\/)?\w[\w.-]*)(?:\/[^']*)?'/gm;
+
+export interface PackageImport {
+  from: string;
+  name: string;
+}
+
+/** Packages that the programs and commands load; Node's own modules are none. */
+export const listPackageImports = (): PackageImport[] =>
+  listSources()
+    .filter((from) => !BUILT.some((place) => isIn(from, place)))
+    .flatMap((from) =>
+      [...readFileSync(from, 'utf8').matchAll(PACKAGE_IMPORT)].map(([, name]) => ({ from, name: name! })),
+    );
+
+/** Imports of packages that are not among the dependencies of `npm ci --omit=dev`: the simulator has its own. */
+export function findDevPackages(
+  imports: PackageImport[],
+  readDependencies: (manifest: string) => string[],
+): string[] {
+  const [own, ofSimulator] = ['package.json', 'simulator/package.json'].map(readDependencies);
+  return imports
+    .filter(({ from, name }) => !(isIn(from, 'simulator') ? ofSimulator! : own!).includes(name))
+    .map(
+      ({ from, name }) => `${from} imports ${name}, which is not in the "dependencies" of its package.json`,
+    );
+}
+
+export const readDependencies = (manifest: string): string[] =>
+  Object.keys(JSON.parse(readFileSync(manifest, 'utf8')).dependencies);
+
 if (import.meta.main) {
   const imports = listImports();
-  const problems = [findWrongDirections, findCycles, findRings, findGoPrograms].flatMap((find) =>
-    find(imports),
-  );
+  const problems = [
+    ...[findWrongDirections, findCycles, findRings, findGoPrograms].flatMap((find) => find(imports)),
+    ...findDevPackages(listPackageImports(), readDependencies),
+  ];
   for (const problem of problems) console.error(problem);
   if (problems.length > 0) process.exitCode = 1;
 }

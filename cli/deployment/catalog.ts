@@ -1,41 +1,47 @@
-/** Manifests to deploy by name, each with the GPU and the date where it was proved. */
+/** Manifests to deploy by name, each with what was checked of it, and where it was run. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { modelDeployment } from '../../api/model-deployment.ts';
 import { PRESETS } from '../../operator/engines/presets.ts';
 
-/** Where a manifest was run as it is: its checks passed there (tools/gpu-check.ts). */
+/** Where a manifest was run as it is: its checks passed there. On a GPU they are those of tools/gpu-check.ts. */
 export interface Proof {
-  gpu: string;
+  /** Such as `one H200`. */
+  on: string;
   /** Day, such as 2026-11-29. */
   date: string;
 }
 
 interface Entry {
   file: string;
-  /** null: not proved. */
+  /**
+   * The engine and version that all flags and parsers of the manifest's pod are known to, by its own help or sources; null: it has no flags.
+   * Without a GPU: that is no run. A unit test holds each to the records, and the models' contexts and sizes to their published configurations.
+   */
+  flags: string | null;
+  /** null: not run. */
   proof: Proof | null;
 }
 
 /** Files of examples/ that need nothing besides themselves. */
 export const CATALOG: readonly Entry[] = [
-  { file: 'llama-cpp.yaml', proof: null },
-  { file: 'vllm-llm.yaml', proof: null },
-  { file: 'vllm-embedding.yaml', proof: null },
-  { file: 'vllm-transcription.yaml', proof: null },
-  { file: 'vllm-omni-image.yaml', proof: null },
-  { file: 'vllm-omni-speech.yaml', proof: null },
-  { file: 'sglang-diffusion-video.yaml', proof: null },
-  { file: 'tei-embedding.yaml', proof: null },
-  { file: 'tei-rerank.yaml', proof: null },
-  { file: 'simulator-chat.yaml', proof: null },
-  { file: 'simulator-embedding.yaml', proof: null },
-  { file: 'simulator-rerank.yaml', proof: null },
-  { file: 'simulator-image.yaml', proof: null },
-  { file: 'simulator-video.yaml', proof: null },
-  { file: 'simulator-speech.yaml', proof: null },
-  { file: 'simulator-transcription.yaml', proof: null },
+  { file: 'llama-cpp.yaml', flags: 'llama.cpp 11669', proof: null },
+  { file: 'vllm-llm.yaml', flags: 'vLLM 0.33.0', proof: null },
+  { file: 'vllm-embedding.yaml', flags: 'vLLM 0.33.0', proof: null },
+  { file: 'vllm-transcription.yaml', flags: 'vLLM 0.30.0', proof: null },
+  { file: 'vllm-omni-image.yaml', flags: 'vLLM-Omni 0.30.0', proof: null },
+  { file: 'vllm-omni-speech.yaml', flags: 'vLLM-Omni 0.30.0', proof: null },
+  { file: 'sglang-diffusion-video.yaml', flags: 'SGLang 0.5.23', proof: null },
+  { file: 'tei-embedding.yaml', flags: 'TEI 1.9', proof: null },
+  { file: 'tei-rerank.yaml', flags: 'TEI 1.9', proof: null },
+  { file: 'simulator-chat.yaml', flags: null, proof: null },
+  { file: 'simulator-embedding.yaml', flags: null, proof: null },
+  { file: 'simulator-rerank.yaml', flags: null, proof: null },
+  { file: 'simulator-image.yaml', flags: null, proof: null },
+  { file: 'simulator-video.yaml', flags: null, proof: null },
+  { file: 'simulator-speech.yaml', flags: null, proof: null },
+  { file: 'simulator-transcription.yaml', flags: null, proof: null },
 ];
 
 export interface CatalogModel {
@@ -44,6 +50,7 @@ export interface CatalogModel {
   engine: string;
   model: string;
   gpus: number;
+  flags: string | null;
   proof: Proof | null;
   file: string;
 }
@@ -56,7 +63,7 @@ export const catalogPath = (file: string): string => join(FOLDER, file);
 
 /** In the order of the table. */
 export const readCatalog = (): CatalogModel[] =>
-  CATALOG.map(({ file, proof }) => {
+  CATALOG.map(({ file, flags, proof }) => {
     const { metadata, spec } = modelDeployment.parse(parse(readFileSync(catalogPath(file), 'utf8')));
     const { preset } = spec.engine;
     return {
@@ -65,21 +72,23 @@ export const readCatalog = (): CatalogModel[] =>
       engine: preset,
       model: spec.model.id,
       gpus: spec.gpu?.count ?? PRESETS[preset].gpus,
+      flags,
       proof,
       file,
     };
   });
 
 export function formatCatalog(models: readonly CatalogModel[]): string {
-  const rows = models.map(({ name, kind, engine, gpus, model, proof }) => [
+  const rows = models.map(({ name, kind, engine, gpus, model, flags, proof }) => [
     name,
     kind,
     engine,
     engine === 'simulator' ? 'simulated' : gpus === 0 ? 'none' : String(gpus),
-    proof ? `${proof.gpu}, ${proof.date}` : 'not proved',
+    flags ?? 'none',
+    proof ? `${proof.on}, ${proof.date}` : 'not run',
     model,
   ]);
-  const all = [['NAME', 'KIND', 'ENGINE', 'GPUS', 'PROVED ON', 'MODEL'], ...rows];
+  const all = [['NAME', 'KIND', 'ENGINE', 'GPUS', 'FLAGS CHECKED', 'RUN ON', 'MODEL'], ...rows];
   const widths = all[0]!.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
   const lines = all.map((row) =>
     row

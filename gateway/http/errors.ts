@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { PERSONAL_KEY_PREFIX } from '../../api/redis-keys.ts';
 import { writePlain } from '../../kit/log.ts';
+import { countedAs } from '../../redis/usage/key-usage.ts';
 import type { Bill } from '../account/account.ts';
 import type { GenAIOperation } from '../telemetry/gen-ai-metrics.ts';
 import type { Logger } from '../telemetry/log.ts';
@@ -66,7 +67,10 @@ export const answerErrors =
         usage?.countRequest(outcome, exchange.elapsed(), findFirstTokenMs(exchange), exchange.waitedMs);
         // Queued requests are charged by their job.
         if (exchange.account.bill && status !== ACCEPTED && ctx.state.keyHash !== undefined)
-          usage?.addOfKey(ctx.state.keyHash, describeUse(exchange.account.bill));
+          usage?.addOfKey(
+            countedAs(ctx.state.keyHash, ctx.state.keyName),
+            describeUse(exchange.account.bill),
+          );
         const service = findService?.(ctx.state);
         if (service) observeService(exchange, outcome, { metrics, service });
       }

@@ -10,6 +10,7 @@ import {
 } from '../../redis/requests/request-calls.ts';
 import { readRequest } from '../../redis/requests/request-record.ts';
 import { retryWhileRedisDown } from '../../redis/retry-while-down.ts';
+import { countedAs } from '../../redis/usage/key-usage.ts';
 import { EngineUnreachableError } from '../engine/engine-error.ts';
 import type { Job } from '../engine/job.ts';
 import type { Span } from '../tracing/span.ts';
@@ -130,7 +131,7 @@ export class JobRun {
     const record = await readRequest(redis, namespace, id).catch(() => null);
     const charge = record?.charge;
     if (charge)
-      telemetry.usage.addOfKey(charge.keyHash, {
+      telemetry.usage.addOfKey(countedAs(charge.keyHash, charge.keyName), {
         requests: 1,
         inputTokens: 0,
         outputTokens: 0,

@@ -64,7 +64,7 @@ export class DeploymentUsage {
     if (amount > (this.sums.get(entry) ?? 0)) this.sums.set(entry, amount);
   }
 
-  /** Charges of a key. */
+  /** Charges of a key, by what `countedAs` gives of it. */
   addOfKey(sha256: string, used: KeyUsage): void {
     const keyHash = sha256.slice(0, HASH_DIGITS);
     const sum = this.keys.get(keyHash);

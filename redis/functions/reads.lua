@@ -1,5 +1,5 @@
---- @include "memory", "numbers", "register", "request-record"
--- Reads: `list`, `search`, `read`, `names`, `pace`, `usage`.
+--- @include "clock", "memory", "numbers", "queue", "register", "request-record"
+-- Reads: `list`, `search`, `read`, `names`, `pace`, `place`, `usage`.
 
 local MAX_LIST = 500
 
@@ -154,6 +154,63 @@ end)
 register('pace', function(keys)
   local average = redis.call('HGET', keys[1], 'average_ms')
   return average and #average <= MAX_NUMBER_BYTES and average
+end)
+
+-- Where a queued request stands. KEYS: its record. ARGV: namespace, id. Returns how many are expected to start before it, -1 if more API
+-- keys wait than are read; how many are queued and running; and the average milliseconds of a job, '' before the first. Nil if it is not queued.
+local MAX_TURNS = 100
+local MAX_API_KEY_BYTES = 24
+
+-- The API keys that wait and their priorities, in the order of their turns; nil if there are more than are read.
+local function read_turns(turns, micros)
+  local waiting = {}
+  for first = 0, MAX_TURNS - 1, READ_AT_ONCE do
+    local read = redis.call('ZRANGE', turns, first, first + READ_AT_ONCE - 1, 'WITHSCORES')
+    for i = 1, #read, 2 do
+      waiting[#waiting + 1] = { api_key = read[i], priority = priority_of(read[i + 1], micros) }
+    end
+    if #read < 2 * READ_AT_ONCE then
+      return waiting
+    end
+  end
+  return nil
+end
+
+-- Requests that start before one with `own` of its API key ahead of it: keys of its priority take turns, those of a higher one come first.
+local function count_ahead(request, own, waiting)
+  local ahead, mine, at = own, nil, nil
+  for i, turn in ipairs(waiting) do
+    if turn.api_key == request.api_key then
+      mine, at = turn.priority, i
+    end
+  end
+  for i, turn in ipairs(waiting) do
+    if mine and i ~= at and turn.priority >= mine and #turn.api_key <= MAX_API_KEY_BYTES then
+      local length = redis.call('ZCARD', queue_key(request.namespace, request.deployment, turn.api_key))
+      local turns = i < at and own + 1 or own
+      ahead = ahead + (turn.priority > mine and length or math.min(length, turns))
+    end
+  end
+  return ahead
+end
+
+register('place', function(_, namespace, id)
+  local request = load_request(namespace, id)
+  local own = request and request.status == 'queued'
+    and redis.call('ZRANK', queue_key(namespace, request.deployment, request.api_key), id)
+  if not own then
+    return false
+  end
+  local deployment = request.deployment
+  local waiting = read_turns(turns_key(namespace, deployment), now_micros())
+  -- Those that lost their worker come first; they are among the running ones.
+  local again = redis.call('ZCARD', again_key(namespace, deployment))
+  return {
+    waiting and again + count_ahead(request, own, waiting) or -1,
+    redis.call('ZCARD', index_key(namespace, deployment, 'queued')),
+    redis.call('ZCARD', index_key(namespace, deployment, 'running')) - again,
+    read_pace(namespace, deployment) or '',
+  }
 end)
 
 -- A deployment's usage in one period. KEYS: the hash of the period. Returns its fields and counters,

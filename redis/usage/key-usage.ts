@@ -1,5 +1,5 @@
 /** Usage and cost per API key, deployment and day: equal to the workspace's account, except for usage in flight. */
-import { workKeys } from '../../api/redis-keys.ts';
+import { PERSONAL_KEY_PREFIX, PERSONAL_KEYS_DIGITS, workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 import type { HashCounts } from './usage-batch.ts';
 import { readUsageHashes } from './usage-hashes.ts';
@@ -15,7 +15,7 @@ export interface KeyUsageRow extends KeyUsage {
   /** UTC, such as 2026-11-23. */
   day: string;
   deployment: string;
-  /** First 24 digits of the key's SHA-256. */
+  /** First 24 digits of the key's SHA-256; PERSONAL_KEYS_DIGITS for those of playgrounds together. */
   keyHash: string;
 }
 
@@ -25,6 +25,10 @@ const KEEP_SECONDS = 62 * 86_400;
 export const MAX_DAYS = 62;
 /** As other keys of Redis have them. */
 export const HASH_DIGITS = 24;
+
+/** What a key's usage is counted under, by the digits of its SHA-256 and its name. */
+export const countedAs = (sha256: string, name: string | null | undefined): string =>
+  name?.startsWith(PERSONAL_KEY_PREFIX) ? PERSONAL_KEYS_DIGITS : sha256;
 
 const dayOf = (at: number): number => Math.floor(at / DAY_MS);
 const formatDay = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);

@@ -4,6 +4,7 @@ import { modelDeploymentResource } from '../../../api/model-deployment.ts';
 import { REQUEST_ID, type RequestRecord } from '../../../api/request.ts';
 import { ConcurrencyLimit } from '../../../kit/concurrency-limit.ts';
 import { cancelQueued } from '../../../redis/requests/queue-cancellation.ts';
+import { readQueuePlace } from '../../../redis/requests/queue-place.ts';
 import { type ChargedRecord, readRequest } from '../../../redis/requests/request-record.ts';
 import { routes } from '../../routes.ts';
 import { callTimeout, readEndpointJSON } from '../endpoints/answer.ts';
@@ -38,9 +39,11 @@ export function addRequestRoutes(serve: ServeRoute, services: Services): void {
   serve(routes.readRequest, async ({ session, namespace, deployment, id }) => {
     await access.require(session, namespace, 'readRequests');
     const record = await find({ namespace, deployment, id });
-    const [outputURLs, keys] = await Promise.all([
+    const [outputURLs, keys, place] = await Promise.all([
       record.status === 'succeeded' ? findOutputs(session, namespace, record) : [],
       readKnownKeys(services, session.token, namespace),
+      // An operator that is older than this console has not loaded the function.
+      record.status === 'queued' ? readQueuePlace(redis, namespace, id).catch(() => null) : null,
     ]);
     return {
       ...describeRecord(record),
@@ -52,6 +55,7 @@ export function addRequestRoutes(serve: ServeRoute, services: Services): void {
         ...record.replays,
         lastAt: new Date(record.replays.lastAt).toISOString(),
       },
+      place,
     };
   });
 

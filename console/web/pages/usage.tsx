@@ -47,9 +47,9 @@ export function UsagePage() {
         <Select
           label="Deployment"
           data={[
+            { value: ALL, label: 'All deployments' },
             // A deleted deployment may still have usage.
             ...new Set([...names, ...(deployment ? [deployment] : [])]),
-            { value: ALL, label: 'All deployments' },
           ]}
           value={chosen}
           onChange={(next) => change({ deployment: next })}

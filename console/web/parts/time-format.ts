@@ -36,3 +36,15 @@ export function describeSpan(from: string | null, to: string | null): string {
   const seconds = Math.round(tenths / 10);
   return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
+
+const UNITS = [
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const;
+
+/** A length that is not known exactly, in its largest unit, such as "3 min"; at least a second. */
+export function formatAbout(milliseconds: number): string {
+  const [unit, length] = UNITS.find(([, each]) => milliseconds >= 1.5 * each) ?? UNITS.at(-1)!;
+  return `${Math.max(1, Math.round(milliseconds / length))} ${unit}`;
+}

@@ -11,7 +11,7 @@ type Field = 'id' | 'modality' | 'status' | 'outputURLs' | 'errorCode' | 'errorM
 /** `progress`, and the times: null where unknown. */
 export type FollowedRequestView = Pick<RequestDetail, Field> & {
   progress: number | null;
-} & Partial<Pick<RequestDetail, 'startedAt' | 'completedAt'>>;
+} & Partial<Pick<RequestDetail, 'startedAt' | 'completedAt' | 'place'>>;
 
 export interface FollowedRequestProps {
   deployment: string;
@@ -20,7 +20,7 @@ export interface FollowedRequestProps {
   isShown: boolean;
 }
 
-/** From the log of requests, or without permission for it from the endpoint, which does not report progress. */
+/** From the log of requests, or without permission for it from the endpoint, which reports neither progress nor place. */
 export function useFollowedRequest({ deployment, id, isShown }: FollowedRequestProps) {
   const namespace = useNamespace();
   const { readRequests } = useAccess();

@@ -10,12 +10,12 @@ import { CancelRequest } from './cancel-request.tsx';
 import { describeCharged, nameSubmitter } from './charge.ts';
 import { RequestProgress } from './progress.tsx';
 
-/** Those with `isWide` only where there is room. */
+/** Those with `isWide` only where there is room. The status is what a phone shows beside the ID. */
 const COLUMNS = [
   { label: 'Request' },
+  { label: 'Status' },
   { label: 'Deployment' },
   { label: 'Kind' },
-  { label: 'Status' },
   { label: 'Submitted by', isWide: true },
   { label: 'Cost', isWide: true },
   { label: 'Size' },
@@ -58,8 +58,6 @@ export function RequestTable({ requests, linkTo }: RequestTableProps) {
               req_…{request.id.slice(-SHOWN_DIGITS)}
             </Anchor>
           </Table.Td>
-          <Table.Td style={{ overflowWrap: 'anywhere' }}>{request.deployment}</Table.Td>
-          <Table.Td>{request.modality}</Table.Td>
           <Table.Td miw={120}>
             <RequestProgress request={request} />
             {request.status === 'failed' && request.errorCode && (
@@ -68,6 +66,8 @@ export function RequestTable({ requests, linkTo }: RequestTableProps) {
               </Text>
             )}
           </Table.Td>
+          <Table.Td style={{ overflowWrap: 'anywhere' }}>{request.deployment}</Table.Td>
+          <Table.Td>{request.modality}</Table.Td>
           <Table.Td visibleFrom="md" style={{ overflowWrap: 'anywhere' }}>
             {nameSubmitter(request)}
           </Table.Td>

@@ -1,4 +1,5 @@
 /** The days of usage by key, and the names of its keys. Pure. */
+import { PERSONAL_KEYS_DIGITS } from '../../../api/redis-keys.ts';
 import type { KeyUsageView } from '../../api.ts';
 
 const HOUR_MS = 3_600_000;
@@ -17,6 +18,6 @@ export function findDays(range: string, now: number): { from: string; to: string
 
 const formatDay = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
-/** Keys that are gone, of playgrounds, or hidden from this user have no name. */
+/** Keys that are gone or hidden from this user have no name. No APIKey has a name with a capital letter or a space. */
 export const nameKey = ({ key, keyHash }: Pick<KeyUsageView, 'key' | 'keyHash'>): string =>
-  key ?? `unnamed (${keyHash.slice(0, SHOWN_DIGITS)})`;
+  keyHash === PERSONAL_KEYS_DIGITS ? 'Playgrounds' : (key ?? `unnamed (${keyHash.slice(0, SHOWN_DIGITS)})`);

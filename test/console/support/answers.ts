@@ -72,6 +72,7 @@ export const makeRequest = (id: string, status = 'running') => ({
   retryOf: null,
   retriedAs: null,
   replays: null,
+  place: null,
 });
 
 /** A list's only page. */

@@ -53,6 +53,8 @@ const RECENT: RecentRequestView[] = [200, 200, 429, 502].map((status, index) => 
   submitter: index === 1 ? { kind: 'playground', name: 'ada' } : { kind: 'key', name: 'app', hint: null },
 }));
 
+const PLACE = { position: 3, queued: 1_240, startsInMs: 150_000 };
+
 const LISTED = listRequests(...REQUESTS);
 
 const DELIVERIES = [
@@ -226,10 +228,13 @@ export const listScenes = (): Scene[] => [
   { name: 'transcription', path: `${OWN}?tab=playground`, deployment: { kind: 'Transcription' } },
   { name: 'requests with data', path: 'requests', answers: { requests: LISTED } },
   { name: 'latest requests', path: 'requests?view=all', answers: { 'recent-requests': RECENT } },
-  ...[1, 3].map((index) => ({
+  ...[0, 1, 3].map((index) => ({
     name: `request ${STATUSES[index]}`,
     path: `requests?request=free-video/${id('req', index)}`,
-    answers: { requests: LISTED, [`requests/free-video/${id('req', index)}`]: REQUESTS[index] },
+    answers: {
+      requests: LISTED,
+      [`requests/free-video/${id('req', index)}`]: { ...REQUESTS[index], place: index === 0 ? PLACE : null },
+    },
     wait: isOpen,
   })),
   { name: 'deliveries with data', path: 'deliveries', answers: { deliveries: DELIVERIES } },

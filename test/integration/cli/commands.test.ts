@@ -403,11 +403,11 @@ Its log: berth logs chat -n team
         );
       });
 
-    it('lists the catalog, each model with where and when it was proved', async () => {
+    it('lists the catalog, each model with what was checked of it and where it was run', async () => {
       const { printed } = await run([]);
-      expect(printed.out).to.match(/^NAME +KIND +ENGINE +GPUS +PROVED ON +MODEL$/m);
-      expect(printed.out).to.match(/^qwen3-8b +LLM +vllm +1 +not proved +qwen\/qwen3-8b$/m);
-      expect(printed.out).to.match(/^simulator-chat +LLM +simulator +simulated +not proved /m);
+      expect(printed.out).to.match(/^NAME +KIND +ENGINE +GPUS +FLAGS CHECKED +RUN ON +MODEL$/m);
+      expect(printed.out).to.match(/^qwen3-8b +LLM +vllm +1 +vLLM 0\.33\.0 +not run +qwen\/qwen3-8b$/m);
+      expect(printed.out).to.match(/^simulator-chat +LLM +simulator +simulated +none +/m);
       const models = JSON.parse((await run([], true)).printed.out);
       expect(models[0]).to.include({ name: 'qwen3-small', gpus: 0, proof: null });
     });

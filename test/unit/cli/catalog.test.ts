@@ -32,10 +32,10 @@ describe('the catalog', () => {
     }
   });
 
-  it('says where and when each was proved', () => {
-    const proof = { gpu: 'one H200', date: '2026-11-29' };
+  it('says what was checked of each, and where and when it was run', () => {
+    const proof = { on: 'one H200', date: '2026-11-29' };
     const [first] = models;
-    expect(formatCatalog([{ ...first!, proof }])).to.match(/ one H200, 2026-11-29 /);
-    expect(formatCatalog([{ ...first!, proof: null }])).to.match(/ not proved /);
+    expect(formatCatalog([{ ...first!, proof }])).to.match(/ llama\.cpp 11669 +one H200, 2026-11-29 /);
+    expect(formatCatalog([{ ...first!, proof: null }])).to.match(/ not run /);
   });
 });

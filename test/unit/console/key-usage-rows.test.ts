@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { findDays, nameKey } from '../../../console/web/usage/key-usage-rows.ts';
+import { countedAs } from '../../../redis/usage/key-usage.ts';
 
 const NOW = Date.parse('2026-11-25T00:30:00Z');
 
@@ -14,5 +15,11 @@ describe('usage by key', () => {
   it('tells keys without a name apart', () => {
     expect(nameKey({ key: 'app', keyHash: 'a'.repeat(24) })).to.equal('app');
     expect(nameKey({ key: null, keyHash: 'ab12'.repeat(6) })).to.equal('unnamed (ab12ab12)');
+  });
+
+  it('has those of playgrounds as one', () => {
+    expect(countedAs('ab'.repeat(32), 'console:ann')).to.equal('0'.repeat(24));
+    for (const name of ['app', null]) expect(countedAs('ab'.repeat(32), name)).to.equal('ab'.repeat(32));
+    expect(nameKey({ key: null, keyHash: '0'.repeat(24) })).to.equal('Playgrounds');
   });
 });

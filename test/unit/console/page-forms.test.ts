@@ -2,9 +2,15 @@
 import { expect } from 'chai';
 import type { RequestDetail } from '../../../console/api.ts';
 import { findExpiry, findFirstDate } from '../../../console/web/keys/expiry.ts';
-import { describeSpan, formatDateTime, spellDuration } from '../../../console/web/parts/time-format.ts';
+import {
+  describeSpan,
+  formatAbout,
+  formatDateTime,
+  spellDuration,
+} from '../../../console/web/parts/time-format.ts';
 import { readEvents } from '../../../console/web/playground/event-stream.ts';
 import { describeCost, describeSubmitter, formatReceipt } from '../../../console/web/requests/charge.ts';
+import { describePlace } from '../../../console/web/requests/queue-place.ts';
 import { makeRequest } from '../../console/support/answers.ts';
 
 describe("the console's page", () => {
@@ -102,6 +108,25 @@ describe("the console's page", () => {
     it(`spells the duration ${text} as ${expected}`, () => {
       expect(spellDuration(text)).to.equal(expected);
     });
+
+  for (const [ms, expected] of [
+    [0, '1 s'],
+    [89_000, '89 s'],
+    [90_000, '2 min'],
+    [5_399_000, '90 min'],
+    [5_400_000, '2 h'],
+  ] as const)
+    it(`says about ${expected} for ${ms} ms`, () => {
+      expect(formatAbout(ms)).to.equal(expected);
+    });
+
+  it('says where a queued request stands, and when it starts, as far as that is known', () => {
+    const place = { position: 3, queued: 1_200, startsInMs: 150_000 };
+    expect(describePlace(place)).to.equal('Position 3 of 1,200, starts in about 3 min');
+    expect(describePlace({ ...place, startsInMs: null })).to.equal('Position 3 of 1,200');
+    expect(describePlace({ ...place, position: null })).to.equal('1,200 requests are queued');
+    expect(describePlace({ position: 4, queued: 3, startsInMs: null })).to.equal('Position 4 of 4');
+  });
 
   it('shows dates as Americans do, and 24 hours a day', () => {
     expect(formatDateTime(new Date(2026, 10, 22, 17, 18, 9))).to.equal('Nov 22, 2026, 17:18:09');

@@ -1,10 +1,13 @@
 import { expect } from 'chai';
 import {
   findCycles,
+  findDevPackages,
   findGoPrograms,
   findRings,
   findWrongDirections,
   listImports,
+  listPackageImports,
+  readDependencies,
 } from '../../../tools/import-directions.ts';
 
 describe('the check of imports', () => {
@@ -101,5 +104,39 @@ describe('the check of imports', () => {
     const find = (path: string) => all.find(({ from, to }) => from === path && /control-plane/.test(to));
     expect(find('test/support/kube-request.ts')).to.include({ isType: true });
     expect(find('test/integration-cluster/crds/schema.test.ts')).to.not.have.property('isType');
+  });
+
+  describe('of packages', () => {
+    const packages = listPackageImports();
+    const dependencies = (manifest: string) =>
+      manifest === 'package.json' ? ['yaml', 'zod'] : ['sharp', 'zod'];
+
+    it('refuses one that only development has, in what runs', () => {
+      const imports = [
+        { from: 'cli/a.ts', name: 'yaml' },
+        { from: 'cli/b.ts', name: 'standardwebhooks' },
+        { from: 'simulator/c.ts', name: 'sharp' },
+        { from: 'simulator/d.ts', name: 'yaml' },
+      ];
+      const problems = findDevPackages(imports, dependencies);
+      expect(problems).to.have.length(2);
+      expect(problems[0]).to.match(/^cli\/b\.ts imports standardwebhooks/);
+      expect(problems[1]).to.match(/^simulator\/d\.ts imports yaml/);
+    });
+
+    it('reads scoped ones, parts of one and calls, but no types and none of the page', () => {
+      const find = (from: string) => packages.filter((each) => each.from === from).map(({ name }) => name);
+      expect(find('gateway/storage/s3-store.ts')).to.include.members([
+        '@aws-sdk/client-s3',
+        '@aws-sdk/s3-request-presigner',
+      ]);
+      expect(find('cli/listener/webhook-relay.ts')).to.deep.equal(['standardwebhooks']);
+      expect(find('cli/deployment/pod.ts')).to.deep.equal([]);
+      expect(packages.filter(({ from }) => from.startsWith('console/web/'))).to.deep.equal([]);
+    });
+
+    it('finds none that npm ci --omit=dev leaves out', () => {
+      expect(findDevPackages(packages, readDependencies)).to.deep.equal([]);
+    });
   });
 });
