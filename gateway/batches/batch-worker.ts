@@ -27,7 +27,7 @@ const POLL_MS = 5_000;
 const RETRY_MS = 500;
 /** Released this long before the end of a drain. */
 const RELEASE_BEFORE_END_MS = 5_000;
-/** The end of one overlaps with the start of the next. */
+/** The end of one overlaps with the start of the next (decision 0376). */
 const MAX_CHUNKS = 8;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -112,12 +112,11 @@ export class BatchWorker {
     if (this.#isWindingDown || this.#isStopped || this.#runs.size >= MAX_CHUNKS) return false;
     const { engine } = this.#options;
     if (!engine) return true;
-    // The lines of those that are open come first, unless their keys have to wait.
-    return (
-      engine.isOpen() &&
-      !engine.isLeaving() &&
-      ![...this.#runs].some(({ hasLines, isPaused }) => hasLines && !isPaused)
-    );
+    if (!engine.isOpen() || engine.isLeaving()) return false;
+    // The next is ready when lines run out. Those whose keys have to wait do not count.
+    const active = [...this.#runs].filter(({ isPaused }) => !isPaused);
+    const sum = (count: (run: ChunkRun) => number) => active.reduce((total, run) => total + count(run), 0);
+    return sum(({ waiting }) => waiting) < Math.max(1, sum(({ running }) => running));
   }
 
   async #claim(): Promise<void> {

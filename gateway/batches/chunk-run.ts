@@ -90,9 +90,14 @@ export class ChunkRun {
     return this.#chunk.claim.id;
   }
 
-  /** Lines are left, though none may be run now. */
-  get hasLines(): boolean {
-    return !this.#isRead || this.#lines.length > 0;
+  /** Lines that are left, though none may be run now; infinite until they are known. */
+  get waiting(): number {
+    return this.#isRead ? this.#lines.length : Number.POSITIVE_INFINITY;
+  }
+
+  /** Lines that are being run. */
+  get running(): number {
+    return this.#running;
   }
 
   /** Gives the chunk back; another worker starts it over. */
