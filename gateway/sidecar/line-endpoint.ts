@@ -172,8 +172,8 @@ export class LineEndpoint implements LineRunner {
 function priceOnly(config: () => GatewayConfig) {
   const rounding = new PriceRounding();
   return {
-    charge: ({ keyHash: sha256, price }: { sha256: string; price: number }) =>
-      rounding.round(sha256, (price * (config().pricing.batchPercent ?? PERCENT)) / PERCENT),
+    charge: ({ keyHash, price }: { keyHash: string; price: number }) =>
+      rounding.round(keyHash, (price * (config().pricing.batchPercent ?? PERCENT)) / PERCENT),
   };
 }
 
