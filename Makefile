@@ -27,9 +27,10 @@ cluster-logs: $(INSTALLED) ## Show a component's log (COMPONENT=kubelet)
 
 BERTH = node cli/main.ts
 .PHONY: key
-key: $(INSTALLED) ## Create an API key for the running models: make -s key NAME=mine RPM=60 TPD=1000 PRIORITY=0 EXPIRES=2030-01-01T00:00:00Z NAMESPACE=default
+key: $(INSTALLED) ## Create an API key for the running models: make -s key NAME=mine RPM=60 TPD=1000 PRIORITY=0 EXPIRES=2030-01-01T00:00:00Z OWNER=team DEPLOYMENTS=chat,embed BUDGET=200/Month NAMESPACE=default
 	@$(BERTH) key $(if $(call without,NAME),,$${NAME:+"$$NAME"}) $${RPM:+--rpm "$$RPM"} $${TPD:+--tpd "$$TPD"} $${PRIORITY:+--priority="$$PRIORITY"} \
-	  $${EXPIRES:+--expires "$$EXPIRES"} $${NAMESPACE:+--namespace "$$NAMESPACE"} --folder "$${BERTH_STATE:-.berth}"
+	  $${EXPIRES:+--expires "$$EXPIRES"} $${OWNER:+--owner "$$OWNER"} $${DEPLOYMENTS:+--deployments "$$DEPLOYMENTS"} \
+	  $${BUDGET:+--budget "$$BUDGET"} $${NAMESPACE:+--namespace "$$NAMESPACE"} --folder "$${BERTH_STATE:-.berth}"
 
 .PHONY: listen
 listen: $(INSTALLED) ## Show the webhooks of `make run`, forward and replay them: make listen URL=http://localhost:3000/hook NAMESPACE=default

@@ -1,7 +1,16 @@
 /** The APIKey resource (docs/api.md, "Authentication", "Limits"). */
 import { z } from 'zod';
-import { conditions, customObject, observedGeneration, type ResourceDefinition } from './kubernetes-types.ts';
+import { budgetSpec, budgetStatus, ownerName } from './budget-spec.ts';
+import {
+  conditions,
+  customObject,
+  objectName,
+  observedGeneration,
+  type ResourceDefinition,
+} from './kubernetes-types.ts';
 import { ANNOTATIONS } from './names.ts';
+
+const MAX_DEPLOYMENTS = 64;
 
 export const apiKeySpec = z.object({
   rpm: z
@@ -26,6 +35,16 @@ export const apiKeySpec = z.object({
     .max(100)
     .default(0)
     .describe('Requests with keys of a higher priority get an engine slot first, and leave the queue first.'),
+  owner: ownerName(
+    'Who it belongs to, such as a team: usage and cost are summed by owner. A budget of this owner in the Workspace bounds it.',
+  ).optional(),
+  deployments: z
+    .array(objectName('Name of a ModelDeployment.'))
+    .min(1)
+    .max(MAX_DEPLOYMENTS)
+    .optional()
+    .describe('Deployments of the namespace that it may call; all if absent.'),
+  budget: budgetSpec.optional().describe('What it may spend in each period; unlimited if absent.'),
   disabled: z.boolean().default(false).describe('Rejects the key immediately.'),
   sha256: z
     .string()
@@ -48,6 +67,7 @@ export const apiKeyStatus = z.object({
   hint: z.string().optional().describe('Start and end of the key.'),
   secretName: z.string().optional().describe('Secret that holds a key that the operator created.'),
   sha256: z.string().optional().describe('Hash of the key.'),
+  budget: budgetStatus.optional().describe('State of its budget; absent without one.'),
   conditions,
 });
 
@@ -68,6 +88,9 @@ export const apiKeyResource: ResourceDefinition = {
     { name: 'Key', type: 'string', jsonPath: '.status.hint' },
     { name: 'RPM', type: 'integer', jsonPath: '.spec.rpm' },
     { name: 'TPD', type: 'integer', jsonPath: '.spec.tpd' },
+    { name: 'Owner', type: 'string', jsonPath: '.spec.owner' },
+    { name: 'Spent', type: 'string', jsonPath: '.status.budget.spent' },
+    { name: 'Budget', type: 'string', jsonPath: '.spec.budget.amount' },
     { name: 'Expires', type: 'date', jsonPath: '.spec.expiresAt' },
     { name: 'Disabled', type: 'boolean', jsonPath: '.spec.disabled' },
     { name: 'Secret', type: 'string', jsonPath: '.status.secretName' },

@@ -85,6 +85,12 @@ export const CONDITIONS = {
     meaning:
       'The StorageCredential named in spec.storage.credential is verified; absent if none is named. False: CredentialNotFound, CredentialNotVerified. The deployment serves requests in either case.',
   },
+  trafficReady: {
+    kind: 'ModelDeployment',
+    type: 'TrafficReady',
+    meaning:
+      'The versions in spec.traffic answer their shares; absent if none is named. False: MemberNotFound, MemberNotSupported (the message has the difference), MemberPaused, MemberNotReady. The share of such a member stays with the deployment, and the others answer theirs.',
+  },
   updateAvailable: {
     kind: 'ModelDeployment',
     type: 'UpdateAvailable',

@@ -24,6 +24,9 @@ export const MODEL_KINDS = [
 export type ModelKind = (typeof MODEL_KINDS)[number];
 
 const MEDIA_PRESETS = ['vllm-omni', 'sglang-diffusion', 'simulator', 'custom'] as const;
+/** Engines of images and videos. */
+export type MediaPreset = (typeof MEDIA_PRESETS)[number];
+
 /** The engines that serve a kind. */
 export const PRESETS_BY_KIND: Record<ModelKind, readonly EnginePreset[]> = {
   LLM: ['vllm', 'sglang', 'llama-cpp', 'simulator', 'custom'],

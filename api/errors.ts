@@ -94,15 +94,17 @@ export const ERRORS = {
     status: 503,
     type: 'insufficient_quota',
     retry: false,
-    when: "The workspace's credit is used up: 503 on text routes, 402 on media.",
-    remedy: 'Ask the owner of the workspace for credit.',
+    when: "The workspace's credit, or a budget of the key or its owner, is used up: 503 on text routes, 402 on media.",
+    remedy:
+      'Ask the owner of the workspace; the message says whose budget it is and when the next period begins.',
   },
   permission_denied: {
     status: 403,
     type: 'permission_error',
     retry: false,
-    when: 'The resource belongs to another workspace, or a link to a result has expired or was changed.',
-    remedy: "Use a key of the resource's workspace; read the request again for a new link.",
+    when: 'The resource belongs to another workspace, the key may not call this deployment, or a link to a result has expired or was changed.',
+    remedy:
+      "Use a key of the resource's workspace that may call the deployment; read the request again for a new link.",
   },
   not_found: {
     status: 404,
@@ -272,6 +274,20 @@ export const ERRORS = {
     retry: false,
     when: 'The request to cancel is no longer queued.',
     remedy: 'None: the request is running or has ended.',
+  },
+  file_in_use: {
+    status: 409,
+    type: invalid,
+    retry: false,
+    when: 'The file to delete is the input of a batch that has not ended.',
+    remedy: 'Cancel the batch, or wait for its end.',
+  },
+  batch_not_cancellable: {
+    status: 409,
+    type: invalid,
+    retry: false,
+    when: 'The batch to cancel has ended.',
+    remedy: 'None: its files have what was done.',
   },
   idempotency_key_reused: {
     status: 409,

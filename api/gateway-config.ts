@@ -5,9 +5,9 @@
 import { z } from 'zod';
 import { parseAmount } from './amount.ts';
 import { MODEL_KINDS } from './engine-presets.ts';
-import { ENGINE_PRIORITIES, enginePriorityOf } from './engine-priority.ts';
+import { enginePriorityOf } from './engine-priority.ts';
 import { listEngineRoutes } from './engine-routes.ts';
-import { servedModelName, sleepsWhenIdle } from './engine-traits.ts';
+import { ENGINE_PRIORITIES, ENGINE_TRAITS, servedModelName, sleepsWhenIdle } from './engine-traits.ts';
 import { deriveId } from './identity.ts';
 import type { ModelDeployment } from './model-deployment.ts';
 import { type ResolvedLimits, resolveLimits } from './model-limits.ts';
@@ -74,6 +74,18 @@ const deploymentConfig = z.object({
       timeToFirstToken: z.object({ withinMs: z.number() }).optional(),
     })
     .optional(),
+  /** Versions that answer a share of the conversations; absent: none. */
+  traffic: z
+    .array(
+      z.object({
+        deployment: z.string(),
+        /** Percent. */
+        weight: z.number(),
+        /** It cannot answer: its share stays here, and those of the others are the same. */
+        excluded: z.literal(true).optional(),
+      }),
+    )
+    .optional(),
   limits,
   /** What a repeated idempotency key with other fields gets; absent: the original request. */
   idempotency: z.literal('Strict').optional(),
@@ -92,6 +104,8 @@ const deploymentConfig = z.object({
     perMillionOutputTokens: z.int().nullable(),
     /** Absent or null: the same as other input tokens. */
     perMillionCachedInputTokens: z.int().nullish(),
+    /** Percent of the other prices that lines of batches cost; absent: 100. */
+    batchPercent: z.int().optional(),
   }),
   storageCredential: z.string().nullable(),
   /** Where links to results lead; absent: here where managed storage is not public. */
@@ -140,7 +154,7 @@ export interface LiveScaling {
 
 /** vLLM cannot continue a message of gpt-oss, which it does not render with a chat template. */
 const speaksHarmony = ({ engine, model: { id, source } }: ModelDeployment['spec']): boolean =>
-  engine.preset === 'vllm' &&
+  !ENGINE_TRAITS[engine.preset].continuesHarmony &&
   (engine.family === undefined ? /gpt-oss/i.test(JSON.stringify([id, source])) : engine.family === 'gpt-oss');
 
 /** The configuration of a deployment's gateways. */
@@ -193,6 +207,7 @@ export function buildGatewayConfig(
       perMillionInputTokens: price(spec.pricing.perMillionInputTokens),
       perMillionOutputTokens: price(spec.pricing.perMillionOutputTokens),
       perMillionCachedInputTokens: price(spec.pricing.perMillionCachedInputTokens),
+      ...(spec.pricing.batchPercent !== undefined && { batchPercent: spec.pricing.batchPercent }),
     },
     storageCredential: spec.storage.credential ?? null,
     ...(spec.storage.links && { links: spec.storage.links }),

@@ -24,6 +24,9 @@ export const peerToken = (masterKey: string, namespace: string, name: string) =>
 /** Among the replicas that serve an adapter: their base's token is that of its own. */
 export const adapterToken = (basePeer: string, adapter: string) =>
   deriveSecret(basePeer, `adapter/${adapter}`).toString('base64url');
+/** For hops to a deployment's replicas from those of another one of its workspace, each of which has the storage token. */
+export const hopToken = (storage: string, name: string) =>
+  deriveSecret(storage, `hop/${name}`).toString('base64url');
 /** Marks requests that a front holds and resends, for replicas; derived from the peer token, which stays internal. */
 export const heldToken = (peer: string) => deriveSecret(peer, 'held').toString('base64url');
 /** Signs links to results at a deployment's own endpoint, for its replicas and the fronts. */

@@ -1,4 +1,5 @@
 /** What image and video engines support, by preset: unsupported parameters are rejected before a request is queued (decision 0157). */
+import type { MediaPreset } from './engine-presets.ts';
 
 /** In the order in which they are listed. Here and not with the schemas, which sidecars do not load. */
 export const MEDIA_PARAMETERS = [
@@ -120,8 +121,12 @@ const OTHER: MediaEngine = {
   deleteEndsWork: true,
 };
 
-/** By `engine.preset`. */
-export function findMediaEngine(preset: string): MediaEngine {
-  if (preset === 'vllm-omni') return VLLM_OMNI;
-  return preset === 'sglang-diffusion' ? SGLANG_DIFFUSION : OTHER;
-}
+const ENGINES: Record<MediaPreset, MediaEngine> = {
+  'vllm-omni': VLLM_OMNI,
+  'sglang-diffusion': SGLANG_DIFFUSION,
+  simulator: OTHER,
+  custom: OTHER,
+};
+
+/** By `engine.preset`, which a newer operator may have written. */
+export const findMediaEngine = (preset: string): MediaEngine => ENGINES[preset as MediaPreset] ?? OTHER;

@@ -1,7 +1,6 @@
 /** A ModelDeployment without pods: a LoRA adapter, served by the engine of another deployment. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { EnginePreset } from './engine-presets.ts';
 import { cel, objectName } from './kubernetes-types.ts';
 
 /** The ranks that vLLM can be started for. */
@@ -43,9 +42,6 @@ export const engineAdapters = z
   .describe(
     'Lets other ModelDeployments be LoRA adapters of this one (adapterOf), with preset vllm. Alpha: may change.',
   );
-
-/** Engines that can load and unload adapters while they run, and refuse a request for one that is not loaded. */
-export const ADAPTER_PRESETS: readonly EnginePreset[] = ['vllm', 'simulator'];
 
 /** Below those that PyTorch and vLLM use among their processes (29500, 29550). */
 const FIRST_PORT = 20_000;

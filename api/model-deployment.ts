@@ -20,6 +20,7 @@ import { modelSLO } from './model-slo.ts';
 import { modelSource } from './model-source.ts';
 import { modelStartup } from './model-startup.ts';
 import { modelStorage } from './model-storage.ts';
+import { modelTraffic } from './model-traffic.ts';
 import { amount } from './quantity.ts';
 
 const PRESET_LIST = MODEL_KINDS.map((kind) => `${kind}: ${PRESETS_BY_KIND[kind].join(', ')}`).join('; ');
@@ -54,6 +55,12 @@ const pricing = z
     perMillionCachedInputTokens: amount(
       'Price of a million prompt tokens that the engine had in its cache; perMillionInputTokens if absent.',
     ).optional(),
+    batchPercent: z
+      .int()
+      .min(0)
+      .max(100)
+      .optional()
+      .describe('Percent of these prices that lines of batches cost; 100 if absent.'),
   })
   .prefault({})
   .describe("Charged to the workspace's credit; free if absent.");
@@ -103,6 +110,7 @@ export const modelDeploymentSpec = z
       .prefault({})
       .describe('Failures that responses survive.'),
     slo: modelSLO.optional(),
+    traffic: modelTraffic.optional(),
     template: modelTemplate,
   })
   .meta({
@@ -131,6 +139,12 @@ export const modelDeploymentSpec = z
         rule: "!has(self.route) || !has(self.route.balance) || self.route.balance != 'Prefix' || self.kind == 'LLM'",
         message: 'route.balance Prefix is allowed with kind LLM only',
         fieldPath: '.route.balance',
+      },
+      {
+        rule: "!has(self.traffic) || !has(self.adapterOf) && !(self.kind in ['Image', 'Video'])",
+        message:
+          'traffic is not allowed for an adapter, nor with kind Image or Video, whose requests are queued',
+        fieldPath: '.traffic',
       },
       { rule: 'has(self.id) == has(oldSelf.id)', message: 'id is immutable', fieldPath: '.id' },
       {

@@ -2,10 +2,13 @@
 import { z } from 'zod';
 import { ENGINE_PRESETS } from './engine-presets.ts';
 import { ENGINE_ROUTES } from './engine-routes.ts';
+import { ENGINE_TRAITS } from './engine-traits.ts';
 import { cel, environmentVariable, objectName, passthrough, stringMap } from './kubernetes-types.ts';
-import { ADAPTER_PRESETS, engineAdapters } from './model-adapter.ts';
+import { engineAdapters } from './model-adapter.ts';
 import { MODEL_FAMILIES } from './model-families.ts';
 import { duration, quantity, quantityBetween } from './quantity.ts';
+
+const withAdapters = ENGINE_PRESETS.filter((preset) => ENGINE_TRAITS[preset].takesAdapters);
 
 const kvCacheSize = (describe: string) => quantityBetween('1Gi', '64Ti', describe);
 
@@ -100,7 +103,7 @@ export const modelEngine = z
         fieldPath: '.image',
       },
       {
-        rule: `!has(self.adapters) || self.preset in [${ADAPTER_PRESETS.map((preset) => `'${preset}'`).join(', ')}]`,
+        rule: `!has(self.adapters) || self.preset in [${withAdapters.map((preset) => `'${preset}'`).join(', ')}]`,
         message: 'engine.adapters is allowed with preset vllm only',
         fieldPath: '.adapters',
       },

@@ -156,3 +156,5 @@ const HASH_DIGITS = 12;
 
 /** With `true`, a client requests a receipt. */
 export const RECEIPT_HEADER = 'x-berth-receipt';
+/** Names the deployment that answered, where several versions share a URL. */
+export const VERSION_HEADER = 'x-berth-version';

@@ -12,7 +12,8 @@ export const configKeys = (namespace: string) => ({
   sessionKey: (sha256: string) => tagged('c', namespace, `session-key:${sha256}`),
   /**
    * Hash: fields of the workspace: `creditMicros` (absent = unlimited), `asyncRefusal` (why nothing may be queued on
-   * this Redis; absent = it may), `signingSecret` (sealed), `ownerEmail`, `keepInputsMs`.
+   * this Redis; absent = it may), `signingSecret` (sealed), `ownerEmail`, `keepInputsMs`, `currency`; `owner:<name>`: the budget of an
+   * owner (`encodeBudget` of api/budget.ts).
    */
   workspace: tagged('c', namespace, 'workspace'),
   /** Hash: deployment name → GatewayConfig as JSON. */
@@ -45,9 +46,13 @@ export const workKeys = (namespace: string) => ({
   used: (sha256: string) => tagged('w', namespace, `used:${sha256.slice(0, 24)}`),
   /** Counter of millionths spent. */
   credit: tagged('w', namespace, 'credit'),
+  /** Counter of millionths that one budget has spent in one period (`nameCounter` of api/budget.ts). */
+  spent: (counter: string) => tagged('w', namespace, `spent:${counter}`),
+  /** The highest percentage at which that budget has warned in that period. */
+  warned: (counter: string) => tagged('w', namespace, `warned:${counter}`),
   /** Marker that one settlement is done, by the caller's token. */
   settled: (token: string) => tagged('w', namespace, `settled:${token}`),
-  /** The debited amount of one charge, in millionths, by the caller's token; `0` once refunded. */
+  /** The debited amount of one charge, in millionths, by the caller's token; `0` once refunded. Then the counters of its budgets. */
   charged: (token: string) => tagged('w', namespace, `charged:${token}`),
   /**
    * Hash: pod name → Heartbeat as JSON without `at`; `@` and the pod name → `at`; `@` → the edition of all of them. Not in the
@@ -101,6 +106,28 @@ export const workKeys = (namespace: string) => ({
   event: (id: string) => tagged('w', namespace, `event:${id}`),
   /** Sorted set: stored objects by when (Unix ms) they must be removed. */
   cleanup: tagged('w', namespace, 'cleanup'),
+  /** Hash: a file of a batch, as redis/batches/batch-files.ts reads it. */
+  file: (id: string) => tagged('w', namespace, `file:${id}`),
+  /** Hash: a file's chunks by number: start, end, first line and lines, with a space between. */
+  chunks: (fileId: string) => tagged('w', namespace, `chunks:${fileId}`),
+  /** Sorted set: ids of a deployment's files, by age in Unix microseconds. */
+  files: (deployment: string) => tagged('w', namespace, `files:${deployment}`),
+  /** Hash: a batch, as redis/batches/batch-records.ts reads it. */
+  batch: (id: string) => tagged('w', namespace, `batch:${id}`),
+  /** Sorted set: ids of a deployment's batches, by age in Unix microseconds. */
+  batches: (deployment: string) => tagged('w', namespace, `batches:${deployment}`),
+  /** Sorted set: ids of a deployment's batches with lines left, by their last turn in Unix microseconds. */
+  openBatches: (deployment: string) => tagged('w', namespace, `open-batches:${deployment}`),
+  /** Sorted set: ids of the same batches of all deployments, by when (Unix ms) their lines are no longer run. */
+  closingBatches: tagged('w', namespace, 'closing-batches'),
+  /** Sorted set: a batch's chunks that wait, by number. */
+  waitingChunks: (batchId: string) => tagged('w', namespace, `waiting-chunks:${batchId}`),
+  /** Sorted set: its claimed chunks, by when (Unix ms) their worker counts as lost. */
+  leasedChunks: (batchId: string) => tagged('w', namespace, `leased-chunks:${batchId}`),
+  /** Hash: the token of each claimed chunk. */
+  chunkClaims: (batchId: string) => tagged('w', namespace, `chunk-claims:${batchId}`),
+  /** Hash: what each chunk that is done has written (BatchPart as JSON). */
+  parts: (batchId: string) => tagged('w', namespace, `parts:${batchId}`),
   prefix: `w:{${namespace}}:`,
 });
 
@@ -201,6 +228,12 @@ export interface PublishedKey {
   off: 0 | 1;
   /** Priority, higher first; absent = 0. */
   pri?: number;
+  /** Owner; absent = none. */
+  own?: string;
+  /** Deployments that it may call, with commas between; absent = all. */
+  dep?: string;
+  /** Budget (`encodeBudget` of api/budget.ts); absent = unlimited. */
+  bud?: string;
 }
 
 /** A StorageCredential as gateways see it; only the front can open `sealed`. */

@@ -1,5 +1,6 @@
 /** The Workspace resource: what a platform admin grants to a namespace. */
 import { z } from 'zod';
+import { budgetSpec, budgetStatus, MAX_OWNERS, ownerName } from './budget-spec.ts';
 import {
   conditions,
   customObject,
@@ -23,6 +24,29 @@ export const workspaceSpec = z.object({
     .optional()
     .describe('Address that is notified when an inline callback fails permanently.'),
   credit: amount('Total credit granted; unlimited if absent.').optional(),
+  currency: z
+    .string()
+    .regex(/^[A-Z]{3}$/, 'must be an ISO 4217 code such as EUR')
+    .optional()
+    .describe('Currency of prices, credit and budgets, which the console and its CSV name.'),
+  owners: z
+    .array(
+      z
+        .object({
+          name: ownerName('As in `spec.owner` of APIKeys.'),
+          budget: budgetSpec
+            .optional()
+            .describe('What all its keys together may spend in each period; unlimited if absent.'),
+        })
+        .describe('An owner of API keys.'),
+    )
+    .max(MAX_OWNERS)
+    .optional()
+    .meta({
+      description: 'Owners of API keys, with their budgets. Keys may have other owners, without a budget.',
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['name'],
+    }),
   signingSecret: objectName(
     'Secret (key `secret`) that signs webhooks: `whsec_` followed by 24 to 64 random bytes in padded base64. The operator creates one if absent; delete it to roll it.',
   ).optional(),
@@ -35,6 +59,14 @@ export const workspaceSpec = z.object({
 export const workspaceStatus = z.object({
   observedGeneration,
   creditRemaining: z.string().optional().describe('Credit that is left; absent if it is unlimited.'),
+  owners: z
+    .array(
+      budgetStatus
+        .extend({ name: z.string().describe('Name of the owner.') })
+        .describe('State of one budget.'),
+    )
+    .optional()
+    .describe('State of the budgets of owners; absent without any.'),
   redisUser: z.string().optional().describe("Redis user of the workspace's sidecars."),
   conditions,
 });

@@ -1,4 +1,5 @@
 /** What the console's server answers its page, by the routes in `routes.ts`. */
+import type { BudgetPeriod } from '../api/budget.ts';
 import type { Condition } from '../api/kubernetes-types.ts';
 import type { StartupStage } from '../api/model-startup.ts';
 import type { PublishedKey } from '../api/redis-keys.ts';
@@ -271,6 +272,10 @@ export interface KeyView {
   priority: number;
   expiresAt: string | null;
   disabled: boolean;
+  owner: string | null;
+  /** Deployments that it may call; null = all. */
+  deployments: string[] | null;
+  budget: BudgetView | null;
   isReady: boolean;
   message: string;
   createdAt: string;
@@ -281,6 +286,15 @@ export interface KeyView {
 export interface CreatorView {
   kind: 'user' | 'tool';
   name: string;
+}
+export interface BudgetView {
+  amount: string;
+  period: BudgetPeriod;
+  /** At most a minute ago; null: not known yet. */
+  spent: string | null;
+  percent: number | null;
+  /** ISO. */
+  periodEndsAt: string | null;
 }
 export type KeyLimits = Pick<KeyView, 'rpm' | 'tpd' | 'priority'>;
 export interface KeyUsage {
@@ -489,6 +503,8 @@ export interface KeyUsageView extends KeyTotalView {
 export interface KeyTotalView {
   /** Name of the APIKey; null: it is gone, of playgrounds, or not for this user to see. */
   key: string | null;
+  /** Owner of the APIKey; null where the key is, or it has none. */
+  owner: string | null;
   /** First 24 digits of its SHA-256; PERSONAL_KEYS_DIGITS for all keys of playgrounds. */
   keyHash: string;
   requests: number;
@@ -501,6 +517,8 @@ export interface KeyTotalView {
 export interface CreditView {
   granted: string | null;
   remaining: string | null;
+  /** ISO 4217; null = not known. */
+  currency: string | null;
 }
 
 export interface StorageCredentialView {
@@ -588,7 +606,7 @@ export interface ImageAnswer {
   data?: { b64_json?: string; url?: string }[];
   id?: string;
 }
-export interface EndpointRequest extends Pick<RequestView, 'id' | 'modality' | 'status'> {
+export interface RelayedRequest extends Pick<RequestView, 'id' | 'modality' | 'status'> {
   output_urls?: string[];
   error_code: string | null;
   error_message: string | null;

@@ -212,7 +212,7 @@ export const playgroundRoutes = {
   transcribe: relayed('POST', 'audio/transcriptions').answers<{ text?: string }>(),
   speak: relayed('POST', 'audio/speech').answers<void>(),
   listModels: relayed('GET', 'models').answers<void>(),
-  readRequest: relayed('GET', 'requests/:id').answers<view.EndpointRequest>(),
+  readRequest: relayed('GET', 'requests/:id').answers<view.RelayedRequest>(),
 };
 
 /** Values for a path and its query. */

@@ -18,17 +18,21 @@ export interface LeaderLeaseOptions {
   identity: string;
   /** The lease was lost while leading: exit, since another may already lead. */
   onLost: (reason: string) => void;
-  /** How long the others wait before they take an unrenewed lease (15,000). */
-  durationMs?: number;
-  /** Renew deadline; shorter than the duration (10,000). */
-  renewDeadlineMs?: number;
-  /** Between renewals (2,000). */
-  retryMs?: number;
-  /** Between polls of a standby (500): so much later than the lease's end it may lead. */
-  pollIntervalMs?: number;
+  timing?: Partial<LeaseTiming>;
   clock?: Clock;
   random?: () => number;
   log?: Log;
+}
+
+export interface LeaseTiming {
+  /** How long the others wait before they take an unrenewed lease (15,000). */
+  durationMs: number;
+  /** Renew deadline; shorter than the duration (10,000). */
+  renewDeadlineMs: number;
+  /** Between renewals (2,000). */
+  retryMs: number;
+  /** Between polls of a standby (500): so much later than the lease's end it may lead. */
+  pollIntervalMs: number;
 }
 
 export interface LeaseSpec {
@@ -42,8 +46,8 @@ export interface LeaseSpec {
 type Lease = KubeObject & { spec?: LeaseSpec };
 
 export function createLeaderLease(options: LeaderLeaseOptions) {
-  const { client, namespace, name, identity, onLost } = options;
-  const { durationMs = 15_000, renewDeadlineMs = 10_000, retryMs = 2_000, pollIntervalMs = 500 } = options;
+  const { client, namespace, name, identity, onLost, timing = {} } = options;
+  const { durationMs = 15_000, renewDeadlineMs = 10_000, retryMs = 2_000, pollIntervalMs = 500 } = timing;
   const { clock = systemClock, random = Math.random, log = silentLog } = options;
   if (!(retryMs < renewDeadlineMs && renewDeadlineMs < durationMs))
     throw new Error('a lease needs retryMs < renewDeadlineMs < durationMs');

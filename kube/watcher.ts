@@ -15,7 +15,6 @@ export interface WatcherOptions<T extends KubeObject> {
   /** Only these namespaces (one watch each); absent or empty: the whole cluster. */
   namespaces?: readonly string[];
   labelSelector?: string;
-  fieldSelector?: string;
   indexes?: Indexes<T>;
   /** Trims what nobody reads before an object is cached, to save memory; undefined for one that is not kept at all. */
   trim?: (object: T) => T | undefined;
@@ -68,7 +67,7 @@ const TIMING: WatchTiming = {
 };
 
 export function createWatcher<T extends KubeObject = KubeObject>(options: WatcherOptions<T>): Watcher<T> {
-  const { client, resource, labelSelector, fieldSelector, trim = (object) => object } = options;
+  const { client, resource, labelSelector, trim = (object) => object } = options;
   const { pageSize = 250, resyncMs = 600_000, clock = systemClock, random = Math.random } = options;
   const { log = silentLog } = options;
   const timing = { ...TIMING, ...options.timing };
@@ -102,7 +101,7 @@ export function createWatcher<T extends KubeObject = KubeObject>(options: Watche
   }
 
   const loops = scopes.map((namespace) => {
-    const selection: Selection = { namespace, labelSelector, fieldSelector };
+    const selection: Selection = { namespace, labelSelector };
     const inScope = (object: T) => namespace === undefined || object.metadata.namespace === namespace;
     return new WatchLoop<T>({
       client,

@@ -1,6 +1,8 @@
 /** What should be in Redis, read from the watched objects on demand. */
+
 import type { V1Pod } from '@kubernetes/client-node';
 import { parseAmount } from '../api/amount.ts';
+import { toBudget } from '../api/budget-spec.ts';
 import {
   buildGatewayConfig,
   type GatewayConfig,
@@ -15,10 +17,12 @@ import type { CredentialStore } from './credential/credential-store.ts';
 import { BY_MODEL, type ClusterView } from './framework/cluster-view.ts';
 import type { KeyStore } from './key/key-store.ts';
 import type { ModelStore } from './model/model-store.ts';
+import { listShares } from './model/traffic.ts';
 import type { DesiredState, PublishedDeployment } from './publish/desired-state.ts';
 import { buildAdapterConfig } from './resources/adapter-config.ts';
 import { serveAdapter } from './resources/adapters.ts';
 import { decideURL, type URLSettings } from './resources/route.ts';
+import { rememberBudget } from './status/budget.ts';
 import { WAITING_FOR_QUOTA } from './status/placement.ts';
 import { isServing } from './status/pod-findings.ts';
 import type { EndpointStore } from './webhook/endpoint-store.ts';
@@ -39,7 +43,10 @@ export interface DesiredStateSources {
 export function createDesiredState(sources: DesiredStateSources): DesiredState {
   const { settings, view, models, keys, credentials, endpoints, signingSecrets } = sources;
   /** One field of a namespace's Workspace, whatever the others are; null = not set, undefined = not readable. */
-  const readField = <F extends 'ownerEmail' | 'credit' | 'keepInputs'>(namespace: string, field: F) => {
+  const readField = <F extends 'ownerEmail' | 'credit' | 'keepInputs' | 'currency' | 'owners'>(
+    namespace: string,
+    field: F,
+  ) => {
     const object = view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`);
     // An object that is not kept has the reason as its spec (object-budget.ts): no credit would mean unlimited.
     if (typeof object?.spec === 'string') return undefined;
@@ -77,10 +84,12 @@ export function createDesiredState(sources: DesiredStateSources): DesiredState {
     }
     const installation = { ...settings, baseURL: decideURL(model, settings) };
     const adapters = models.servedBy(model).map((adapter) => describeAdapter(adapter, model));
+    const traffic = listShares(models, model);
     return {
       ...buildGatewayConfig(model, installation, scalingOf(model)),
       ...obstacleOf(key),
       ...(adapters.length > 0 && { adapters }),
+      ...(traffic && { traffic }),
     };
   };
   /** The pods of the base that serves an adapter. */
@@ -139,6 +148,25 @@ export function createDesiredState(sources: DesiredStateSources): DesiredState {
     keepInputsMs(namespace) {
       const kept = readField(namespace, 'keepInputs');
       return typeof kept === 'string' ? parseDuration(kept) : kept;
+    },
+    currency: (namespace) => readField(namespace, 'currency'),
+    owners(namespace) {
+      const owners = readField(namespace, 'owners');
+      if (owners === undefined) return undefined;
+      const bounded = (owners ?? []).flatMap(({ name, budget }) =>
+        budget ? [[name, toBudget(budget)] as const] : [],
+      );
+      return new Map(bounded);
+    },
+    budgets(namespace) {
+      const status = (view.workspaces.get(`${namespace}/${WORKSPACE_NAME}`)?.status ?? {}) as Partial<
+        Workspace['status']
+      >;
+      const owners = (readField(namespace, 'owners') ?? []).flatMap(({ name, budget }) => {
+        const known = status.owners?.find((each) => each.name === name);
+        return budget ? rememberBudget({ kind: 'owner', name }, budget, known) : [];
+      });
+      return [...keys.budgets(namespace), ...owners];
     },
     needsUser: (namespace) => models.names(namespace).size > 0,
   };

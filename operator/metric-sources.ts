@@ -11,7 +11,7 @@ import type { Scaler } from './scaling/scaler.ts';
 import type { SidecarRollout } from './sidecar/rollout.ts';
 
 export interface MeasuredParts {
-  view: Pick<ClusterView, 'all' | 'models' | 'workspaces' | 'credentials' | 'endpoints'>;
+  view: Pick<ClusterView, 'all' | 'models' | 'keys' | 'workspaces' | 'credentials' | 'endpoints'>;
   controllers: readonly Controller[];
   lease: Pick<ReturnType<typeof createLeaderLease>, 'isLeading'>;
   publisher: Pick<Publisher, 'outage' | 'asyncRefusal'>;
@@ -45,7 +45,7 @@ export function listMetricSources(parts: MeasuredParts): MetricSources {
       if (!lease.isLeading()) return null;
       const [models, workspaces] = [view.models.list(), view.workspaces.list()];
       const others = [...view.credentials.list(), ...view.endpoints.list()];
-      return { models, workspaces, all: [...models, ...workspaces, ...others] };
+      return { models, workspaces, keys: view.keys.list(), all: [...models, ...workspaces, ...others] };
     },
     redisMemory: () => memory?.memory ?? null,
   };

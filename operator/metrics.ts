@@ -3,7 +3,12 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { KubeObject } from '../kube/object.ts';
 import type { ReconcileSample } from '../kube/work-queue.ts';
 import type { ServerUse } from '../redis/workspaces/server-use.ts';
-import { describeCredits, describeDeployments, listFailingConditions } from './object-metrics.ts';
+import {
+  describeBudgets,
+  describeCredits,
+  describeDeployments,
+  listFailingConditions,
+} from './object-metrics.ts';
 import type { WrittenChange } from './scaling/replica-writer.ts';
 import type { ScalingSample } from './scaling/scaled-deployments.ts';
 import type { SidecarCounts } from './sidecar/rollout.ts';
@@ -23,6 +28,7 @@ export interface MetricSources {
   objects: () => {
     models: readonly KubeObject[];
     workspaces: readonly KubeObject[];
+    keys: readonly KubeObject[];
     all: readonly KubeObject[];
   } | null;
   /** As last read; null before. */
@@ -176,6 +182,18 @@ export function createMetrics() {
           set({ namespace, state: 'remaining' }, remaining);
         }
       });
+      gauge(
+        'budget',
+        'Budgets of owners and keys in their current period, in the currency of prices; at most 1,000.',
+        ['namespace', 'holder', 'name', 'state'],
+        (set) => {
+          const { workspaces = [], keys = [] } = sources.objects() ?? {};
+          for (const { amount, spent, ...labels } of describeBudgets(workspaces, keys)) {
+            set({ ...labels, state: 'amount' }, amount);
+            set({ ...labels, state: 'spent' }, spent);
+          }
+        },
+      );
       gauge('redis_memory_bytes', 'Memory of Redis: used, and its limit.', ['state'], (set) => {
         const memory = sources.redisMemory();
         if (!memory) return;

@@ -25,6 +25,14 @@ export interface CreditSample {
   remaining: number;
 }
 
+export interface BudgetSample {
+  namespace: string;
+  holder: 'key' | 'owner';
+  name: string;
+  amount: number;
+  spent: number;
+}
+
 interface Condition {
   type?: unknown;
   status?: unknown;
@@ -37,8 +45,12 @@ interface ObjectStatus {
   desiredReplicas?: unknown;
   readyReplicas?: unknown;
   creditRemaining?: unknown;
+  budget?: { spent?: unknown };
+  owners?: { name?: unknown; spent?: unknown }[];
 }
 
+/** Budgets that are exported: those of owners first, since they sum up their keys. */
+const MAX_BUDGETS = 1_000;
 /** For a broken cluster; more would add nothing. */
 const MAX_CONDITIONS = 5_000;
 /** Conditions that should be False. */
@@ -105,6 +117,45 @@ export function* describeCredits(objects: Iterable<KubeObject>): Generator<Credi
       granted: toNumber(credit),
       remaining: toNumber(creditRemaining),
     };
+  }
+}
+
+/** Describes budgets that have a status: of owners in Workspaces, then of APIKeys. */
+export function describeBudgets(
+  workspaces: Iterable<KubeObject>,
+  keys: Iterable<KubeObject>,
+): BudgetSample[] {
+  const samples: BudgetSample[] = [];
+  for (const object of workspaces) {
+    const { owners = [] } = (object.spec ?? {}) as {
+      owners?: { name: string; budget?: { amount?: unknown } }[];
+    };
+    const states = statusOf(object).owners ?? [];
+    for (const { name, budget } of owners) {
+      const state = states.find((each) => each.name === name);
+      if (budget && state) add(object, { holder: 'owner', name, amount: budget.amount, spent: state.spent });
+    }
+  }
+  for (const object of keys) {
+    const { budget } = (object.spec ?? {}) as { budget?: { amount?: unknown } };
+    const state = statusOf(object).budget;
+    const { name = '' } = object.metadata;
+    if (budget && state) add(object, { holder: 'key', name, amount: budget.amount, spent: state.spent });
+  }
+  return samples;
+
+  function add(
+    { metadata }: KubeObject,
+    {
+      holder,
+      name,
+      amount,
+      spent,
+    }: Pick<BudgetSample, 'holder' | 'name'> & { amount: unknown; spent: unknown },
+  ): void {
+    if (samples.length >= MAX_BUDGETS) return;
+    const { namespace = '' } = metadata;
+    samples.push({ namespace, holder, name, amount: toNumber(amount), spent: toNumber(spent) });
   }
 }
 

@@ -5,10 +5,11 @@ import { GROUP, STATUS_FIELD_MANAGER } from '../api/names.ts';
 import { createStatusWriter } from '../kube/apply.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { createEventRecorder, type EventNote } from '../kube/events.ts';
-import { createLeaderLease } from '../kube/leader-lease.ts';
+import { createLeaderLease, type LeaseTiming } from '../kube/leader-lease.ts';
 import type { Log } from '../kube/log.ts';
 import { writeThrough } from '../kube/watcher.ts';
 import { readSpentMicros } from '../redis/admission/admission-calls.ts';
+import { readKeptBudget } from '../redis/admission/budgets.ts';
 import type { RedisConnection } from '../redis/client.ts';
 import { readDemand } from '../redis/demand/demand.ts';
 import { readCredentials } from '../redis/publication/published.ts';
@@ -47,7 +48,7 @@ export interface OperatorOptions {
   settings: OperatorSettings;
   /** Name of the pod; part of the lease's identity and of events. */
   podName: string;
-  lease: { name: string; durationMs?: number; renewDeadlineMs?: number; retryMs?: number };
+  lease: { name: string } & Partial<LeaseTiming>;
   /** The lease was lost: another may already lead, so exit. */
   onLost: (reason: string) => void;
   metrics?: OperatorMetrics;
@@ -175,6 +176,7 @@ export function createProgram(options: OperatorOptions) {
       now: options.now ?? Date.now,
       log,
       readSpentMicros: (workspace) => readSpentMicros(redis.redis, workspace),
+      readBudget: (workspace, question) => readKeptBudget(redis.redis, workspace, question),
       readCredentials: (workspace) => readCredentials(redis.redis, workspace),
       checkBucket: createBucketChecker(front),
       checkURL: createURLChecker(front),
@@ -182,13 +184,15 @@ export function createProgram(options: OperatorOptions) {
     },
     queues,
   );
+  const { name: leaseName, ...timing } = options.lease;
   const lease = createLeaderLease({
     client: options.leaseClient,
     namespace,
+    name: leaseName,
     identity: `${podName}_${crypto.randomUUID().slice(0, 8)}`,
     onLost: options.onLost,
+    timing,
     log,
-    ...options.lease,
   });
   metrics?.watch(
     listMetricSources({

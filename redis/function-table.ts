@@ -58,26 +58,53 @@ export const LIMITS = {
   MAX_NOTED_AT_ONCE: 50,
   MAX_LINE_BYTES: KIB,
   NOTED_SECONDS: 86_400,
+  /** Budgets that bound one key, its own and its owner's; and their text. */
+  MAX_BUDGETS: 2,
+  MAX_BUDGETS_BYTES: 640,
+  /** Files and open batches of a deployment, and the chunks of a file: each has a line, and ends at its 100th or its first MiB. */
+  MAX_FILES: 1_000,
+  MAX_OPEN_BATCHES: 100,
+  MAX_CHUNKS: 1_000,
+  /** The longest field of a batch or a file: its errors, or metadata of 16 pairs. */
+  MAX_BATCH_FIELD_BYTES: 16 * KIB,
+  /** What a chunk has written: two keys of objects. */
+  MAX_PART_BYTES: 3 * KIB,
 } as const;
 
 const SUBMITTED_FIELDS = 'status deployment modality api_key order queued_at registration_id price keep_ms';
 const FIRST_SHOWN_FIELDS =
   'status deployment registration_id modality model size seconds progress queued_at started_at completed_at error_code';
 
+/** Fields of the records of files and batches. */
+export const FILE_FIELDS = listWords(
+  'kind deployment name bytes created_at expires_at lines endpoint errors object batch uses chunks',
+);
+export const BATCH_FIELDS = listWords(
+  'status deployment file endpoint created_at expires_at window lines chunks done completed failed errors output_file ' +
+    'error_file output_bytes error_bytes keep_ms key_hash key_name metadata ended_at cancelling_at finalizing_at ' +
+    'input_tokens cached_tokens output_tokens total_tokens micros object',
+);
+
 /** Fields of a request's record. */
 export const FIELDS = {
   /** Those that functions work with; the first are written with the submission, so a record without them is a tenant's. */
   RECORD_FIELDS: listWords(
-    `${SUBMITTED_FIELDS} inputs webhook_url claim deadline attempts ended_by claimed_at started_at`,
+    `${SUBMITTED_FIELDS} inputs webhook_url claim deadline attempts ended_by claimed_at started_at budgets`,
   ),
   SUBMITTED_COUNT: listWords(SUBMITTED_FIELDS).length,
-  LONGER_FIELDS: { inputs: LIMITS.MAX_OBJECTS_BYTES, webhook_url: MAX_URL_BYTES },
+  LONGER_FIELDS: {
+    inputs: LIMITS.MAX_OBJECTS_BYTES,
+    webhook_url: MAX_URL_BYTES,
+    budgets: LIMITS.MAX_BUDGETS_BYTES,
+  },
   /** Those that `read` and `cancel` return. */
   SHOWN_FIELDS: listWords(
     `${FIRST_SHOWN_FIELDS} api_key price key_name images retry_of retried_as replays replayed_at replay_differs`,
   ),
   /** Where the result is among them, counted from 1 as in Lua: it is not in the record, which stays small that way. */
   RESULT_AT: listWords(FIRST_SHOWN_FIELDS).length + 1,
+  FILE_FIELDS,
+  BATCH_FIELDS,
 };
 
 const SHOWN_NAMES = FIELDS.SHOWN_FIELDS.toSpliced(FIELDS.RESULT_AT - 1, 0, 'result');
@@ -115,8 +142,8 @@ export const SIGNATURES = {
     bytes: 32 * KIB,
   },
   uncount: { kind: 'bounded', args: 'endsAt count', optional: 1, bytes: KIB },
-  settle: { args: 'namespace sha256 tokens micros', bytes: KIB },
-  charge: { args: 'namespace price rememberSeconds', optional: 1, bytes: KIB },
+  settle: { args: 'namespace sha256 tokens micros budgets', optional: 1, bytes: 2 * KIB },
+  charge: { args: 'namespace price rememberSeconds budgets', optional: 2, bytes: 2 * KIB },
   refund: { args: 'namespace', bytes: KIB },
   // Reports of replicas and fronts.
   heartbeat: { args: 'pod report knownEdition', optional: 1, bytes: 4 * KIB },
@@ -127,7 +154,7 @@ export const SIGNATURES = {
   submit: {
     kind: 'begins',
     args: 'namespace id deployment modality apiKey digest price slots jobMs params inputs fingerprint prompt',
-    rest: { each: 'field value', most: 9 },
+    rest: { each: 'field value', most: 10 },
     bytes: 48 * KIB,
   },
   replay: { kind: 'bounded', args: 'namespace id differing', bytes: 2 * KIB },
@@ -159,6 +186,31 @@ export const SIGNATURES = {
   names: { kind: 'reads', args: 'limit', bytes: KIB },
   pace: { kind: 'reads', args: '', bytes: KIB },
   place: { kind: 'reads', args: 'namespace id', bytes: KIB },
+  // Batches and their files.
+  addFile: {
+    kind: 'begins',
+    args: 'namespace id deployment object chunks keepMs',
+    rest: { each: 'field value', most: 8 },
+    bytes: 128 * KIB,
+  },
+  readFiles: { kind: 'reads', args: 'namespace', rest: { each: 'id', least: 1, most: 20 }, bytes: 4 * KIB },
+  deleteFile: { args: 'namespace id', bytes: KIB },
+  createBatch: {
+    kind: 'begins',
+    args: 'namespace id deployment file errors windowMs keepMs',
+    rest: { each: 'field value', most: 10 },
+    bytes: 48 * KIB,
+  },
+  readBatches: { kind: 'reads', args: 'namespace', rest: { each: 'id', least: 1, most: 20 }, bytes: 4 * KIB },
+  readParts: { kind: 'reads', args: 'namespace id first', bytes: KIB },
+  cancelBatch: { args: 'namespace id', bytes: KIB },
+  claimChunk: { args: 'namespace deployment token leaseMs skipped', bytes: 2 * KIB },
+  renewChunk: { args: 'namespace id chunk token leaseMs', bytes: KIB },
+  releaseChunk: { args: 'namespace id chunk token', bytes: KIB },
+  finishChunk: {
+    args: 'namespace id chunk token outputObject outputBytes errorObject errorBytes completed failed micros inputTokens cachedTokens outputTokens totalTokens',
+    bytes: 8 * KIB,
+  },
   // Sets of what is due.
   registerObjects: { args: 'removeInMs', rest: { each: 'object', most: 50 }, bytes: 64 * KIB },
   takeDue: { kind: 'bounded', args: 'limit leaseMs', bytes: KIB },
@@ -202,6 +254,8 @@ export const SIGNATURES = {
 } as const satisfies Record<keyof Replies, Signature>;
 
 type Flag = 0 | 1;
+/** Whether the lines of a chunk are run, or why not. */
+export type ChunkMode = 'run' | 'cancelled' | 'expired';
 type Shown = (string | null)[] | null;
 
 /** What each function returns. */
@@ -209,7 +263,8 @@ export interface Replies {
   admit: string[];
   uncount: Flag;
   settle: Flag;
-  charge: 'ok' | 'credit';
+  /** `budget`: the one into which the price does not fit (`decodeBounding`); `submit` says it in place of an id. */
+  charge: 'ok' | 'credit' | `budget ${string}`;
   refund: Flag;
   heartbeat: [edition: string, ...beats: string[]];
   leave: number;
@@ -219,7 +274,7 @@ export interface Replies {
     ...[beats: string[], shares: string[], queued: number, running: number, paceMs: string][],
   ];
   submit: [
-    verdict: 'accepted' | 'duplicate' | 'queue_full' | 'credit' | 'gone' | 'refused',
+    verdict: 'accepted' | 'duplicate' | 'queue_full' | 'credit' | 'gone' | 'refused' | 'budget',
     idOrReason: string,
     status: RequestStatus,
     estimatedSeconds: number,
@@ -238,6 +293,19 @@ export interface Replies {
   names: string[];
   pace: string | null;
   place: [ahead: number, queued: number, running: number, averageMs: number | ''] | null;
+  addFile: 'added' | 'full' | 'gone';
+  readFiles: (string | null)[][];
+  deleteFile: 'deleted' | 'in_use' | 'unknown';
+  createBatch: [verdict: 'created' | 'unknown_file' | 'full' | 'gone' | 'refused', reason?: string];
+  readBatches: (string | null)[][];
+  readParts: (string | null)[];
+  cancelBatch: 'cancelling' | 'ended' | 'unknown';
+  claimChunk:
+    | [id: string, chunk: string, mode: ChunkMode, place: string, ...fields: (string | null)[]]
+    | null;
+  renewChunk: ChunkMode | 'stale';
+  releaseChunk: Flag;
+  finishChunk: 'done' | 'stale';
   registerObjects: number;
   takeDue: string[];
   addUsage: Flag;
@@ -255,7 +323,11 @@ export interface Replies {
 type FunctionName = keyof Replies;
 type Words<S extends string> = S extends `${infer Word} ${infer More}` ? Word | Words<More> : S;
 type Value = string | number;
-type Arguments<F extends FunctionName> = Record<Exclude<Words<(typeof SIGNATURES)[F]['args']>, ''>, Value>;
+/** Added later, so absent where they say nothing. */
+type LaterName = 'budgets';
+type ArgumentName<F extends FunctionName> = Exclude<Words<(typeof SIGNATURES)[F]['args']>, ''>;
+type Arguments<F extends FunctionName> = Record<Exclude<ArgumentName<F>, LaterName>, Value> &
+  Partial<Record<Extract<ArgumentName<F>, LaterName>, Value>>;
 
 export function listWords(text: string): string[] {
   return text.split(' ').filter(Boolean);
@@ -281,7 +353,8 @@ export function encodeCall<F extends FunctionName>(
   rest: readonly Value[] = [],
 ): [name: string, keys: number, ...Value[]] {
   const named = args as Record<string, Value>;
-  return [FUNCTIONS[name], keys.length, ...keys, ...ARGUMENTS[name].map((each) => named[each]!), ...rest];
+  const given = ARGUMENTS[name].filter((each) => named[each] !== undefined).map((each) => named[each]!);
+  return [FUNCTIONS[name], keys.length, ...keys, ...given, ...rest];
 }
 
 export const callFunction = <F extends FunctionName>(

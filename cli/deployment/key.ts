@@ -15,6 +15,11 @@ export interface KeyLimits {
   tpd?: string | undefined;
   priority?: string | undefined;
   expires?: string | undefined;
+  owner?: string | undefined;
+  /** With commas between. */
+  deployments?: string | undefined;
+  /** Such as `200/Month`. */
+  budget?: string | undefined;
 }
 
 const HASH_DIGITS = 10;
@@ -56,25 +61,36 @@ export async function createKey(
 }
 
 /** Limits as the spec has them. Throws Failure with the option and what it may be. */
-export function readLimits({ rpm, tpd, priority, expires }: KeyLimits, now: Date): Partial<KeySpec> {
+export function readLimits(limits: KeyLimits, now: Date): Partial<KeySpec> {
+  const { rpm, tpd, priority, expires, owner, deployments, budget } = limits;
   const given = {
     rpm: toNumber(rpm),
     tpd: toNumber(tpd),
     priority: toNumber(priority),
     expiresAt: expires,
+    owner,
+    deployments: deployments?.split(','),
+    budget: budget === undefined ? undefined : readBudget(budget),
   };
   const spec = apiKeySpec.safeParse(given, FIELD_MESSAGES);
   if (!spec.success) {
     const { path, message } = spec.error.issues[0]!;
     throw new Failure('usage', `--${path[0] === 'expiresAt' ? 'expires' : String(path[0])} ${message}`);
   }
-  const { disabled: _, ...limits } = spec.data;
+  const { disabled: _, ...accepted } = spec.data;
   if (expires !== undefined && Date.parse(expires) <= now.getTime())
     throw new Failure(
       'usage',
       `--expires ${expires} is in the past; give a future time, such as 2030-01-01T00:00:00Z`,
     );
-  return limits;
+  return accepted;
+}
+
+/** An amount, and a period after `/` in any case. */
+function readBudget(text: string): { amount: string; period?: string } {
+  const [amount = '', period] = text.split('/');
+  if (period === undefined) return { amount };
+  return { amount, period: period.charAt(0).toUpperCase() + period.slice(1).toLowerCase() };
 }
 
 type KeySpec = ReturnType<typeof apiKeySpec.parse>;

@@ -91,6 +91,21 @@ export const COMMANDS = {
         value: 'TIME',
         about: 'rejected from then on, such as 2030-01-01T00:00:00Z',
       },
+      owner: {
+        type: 'string',
+        value: 'NAME',
+        about: 'who it belongs to: usage and cost are summed by owner',
+      },
+      deployments: {
+        type: 'string',
+        value: 'NAMES',
+        about: 'deployments that it may call, with commas between (all)',
+      },
+      budget: {
+        type: 'string',
+        value: 'AMOUNT[/PERIOD]',
+        about: 'what it may spend in each Day, Week or Month, such as 200/Month',
+      },
     },
   },
   chat: {
@@ -99,6 +114,22 @@ export const COMMANDS = {
     min: 1,
     max: 2,
     options: { ...ENDPOINT_OPTIONS, system: { type: 'string', value: 'TEXT', about: 'system prompt' } },
+  },
+  batch: {
+    about: 'run the requests of a JSONL file on idle slots, and save the answers',
+    arguments: 'NAME FILE',
+    min: 2,
+    max: 2,
+    options: {
+      ...ENDPOINT_OPTIONS,
+      out: { type: 'string', value: 'FILE', about: 'of the answers; FILE.out.jsonl if absent' },
+      window: {
+        type: 'string',
+        value: 'TIME',
+        about: 'what is not run by then is not run, such as 1h (24h)',
+      },
+      'no-wait': { type: 'boolean', about: 'print the id of the batch, and do not wait for it' },
+    },
   },
   deploy: {
     about: 'deploy a model of the catalog or a file; without an argument, list the catalog',

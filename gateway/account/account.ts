@@ -17,6 +17,23 @@ export interface Bill {
   micros: number;
 }
 
+/** Budgets of a key when its request was admitted. */
+export interface AdmittedBudgets {
+  /** For the calls that charge. */
+  text: string;
+  /** Millionths, of the one that has least left. */
+  leftMicros: number;
+  /** When Redis was asked, by the monotonic clock. */
+  asOf: number;
+}
+
+/** Whose usage it is. */
+export interface Payer {
+  /** Hash of the API key. */
+  keyHash: string;
+  budgets?: AdmittedBudgets | null;
+}
+
 /** Knows what a request has used so far. */
 export interface Meter {
   /** Charges it; null if nothing was used. */
@@ -28,6 +45,8 @@ export class Account {
   bill: Bill | null = null;
   /** Set by what serves the request. A chat's is of a class: with a closure, requests came into V8's old space (`make bench`, promoted KB/request). */
   meter: Meter | null = null;
+  /** The deployment that answers; null if there is only one version. */
+  version: string | null = null;
   readonly #isReceiptRequested: boolean;
 
   constructor(isReceiptRequested: boolean) {
@@ -50,7 +69,7 @@ export class Account {
   addReceipt(events: string): string {
     if (!this.#isReceiptRequested) return events;
     this.settle();
-    return this.bill ? insertReceiptComment(events, this.bill) : events;
+    return this.bill ? insertReceiptComment(events, this.bill, this.version) : events;
   }
 }
 
@@ -61,8 +80,16 @@ function formatReceiptHeaders({ usage, micros }: Bill): string[] {
 }
 
 /** Before the last of these events, after which many clients stop reading; clients ignore comments. */
-export function insertReceiptComment(events: string, { usage, micros }: Bill): string {
-  const receipt = { cost: formatAmount(micros), ...(usage && { tokens: usage.totalTokens }) };
+export function insertReceiptComment(
+  events: string,
+  { usage, micros }: Bill,
+  version: string | null = null,
+): string {
+  const receipt = {
+    cost: formatAmount(micros),
+    ...(usage && { tokens: usage.totalTokens }),
+    ...(version !== null && { version }),
+  };
   const start = findLastEvent(events);
   return `${events.slice(0, start)}: receipt ${JSON.stringify(receipt)}\n\n${events.slice(start)}`;
 }

@@ -2,12 +2,12 @@
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import type { DeploymentUsage } from '../telemetry/usage.ts';
-import type { Bill, TokenUsage } from './account.ts';
+import type { Bill, Payer, TokenUsage } from './account.ts';
 import type { Settlements } from './settlements.ts';
 
 interface LedgerOptions {
   config: () => GatewayConfig;
-  settlements: Settlements;
+  settlements: Pick<Settlements, 'charge'>;
   usage: DeploymentUsage;
   metrics: Pick<GatewayMetrics, 'tokens' | 'cachedInputTokens' | 'audioSeconds' | 'speechCharacters'>;
 }
@@ -22,8 +22,7 @@ export class Ledger {
     this.#options = options;
   }
 
-  /** `sha256`: of the API key, here and below. */
-  chargeTokens(sha256: string, used: TokenUsage): Bill {
+  chargeTokens(payer: Payer, used: TokenUsage): Bill {
     const { config, usage, metrics } = this.#options;
     const { inputTokens, cachedInputTokens, outputTokens, totalTokens } = used;
     metrics.tokens.add(inputTokens, 'input');
@@ -31,29 +30,30 @@ export class Ledger {
     usage.add('inputTokens', inputTokens);
     usage.add('outputTokens', outputTokens);
     if (cachedInputTokens > 0) metrics.cachedInputTokens.inc(cachedInputTokens);
-    const micros = this.#charge(sha256, priceTokens(used, config().pricing), totalTokens);
+    const micros = this.#charge(payer, priceTokens(used, config().pricing), totalTokens);
     return { usage: used, micros };
   }
 
-  chargeAudio(sha256: string, seconds: number): Bill {
+  chargeAudio(payer: Payer, seconds: number): Bill {
     const { config, usage, metrics } = this.#options;
     metrics.audioSeconds.inc(seconds);
     usage.add('audioMilliseconds', Math.round(seconds * 1000));
     const price = ((config().pricing.perAudioMinute ?? 0) * seconds) / SECONDS_PER_MINUTE;
-    return { usage: null, micros: this.#charge(sha256, price) };
+    return { usage: null, micros: this.#charge(payer, price) };
   }
 
-  chargeSpeech(sha256: string, characters: number): Bill {
+  chargeSpeech(payer: Payer, characters: number): Bill {
     const { config, usage, metrics } = this.#options;
     metrics.speechCharacters.inc(characters);
     usage.add('characters', characters);
     const price = ((config().pricing.perMillionCharacters ?? 0) * characters) / MILLION;
-    return { usage: null, micros: this.#charge(sha256, price) };
+    return { usage: null, micros: this.#charge(payer, price) };
   }
 
-  #charge(sha256: string, price: number, tokens = 0): number {
+  #charge(payer: Payer, price: number, tokens = 0): number {
     const { config, settlements } = this.#options;
-    return settlements.charge({ namespace: config().namespace, sha256, tokens, price });
+    const { keyHash, budgets } = payer;
+    return settlements.charge({ keyHash, budgets, namespace: config().namespace, tokens, price });
   }
 }
 

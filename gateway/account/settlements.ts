@@ -7,6 +7,7 @@ import { isRedisAway, type RedisClient } from '../../redis/client.ts';
 import { isCount } from '../../redis/untrusted-values.ts';
 import type { Logger } from '../telemetry/log.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
+import type { AdmittedBudgets, Payer } from './account.ts';
 import { PriceRounding } from './price-rounding.ts';
 
 export interface SettlementsOptions {
@@ -34,13 +35,13 @@ interface Open {
   sha256: string;
   tokens: number;
   micros: number;
+  /** Those of the latest request that has some. */
+  budgets: AdmittedBudgets | null;
 }
 
 /** What one request used. */
-export interface UsedByRequest {
+export interface UsedByRequest extends Payer {
   namespace: string;
-  /** Hash of the API key. */
-  sha256: string;
   tokens: number;
   /** In millionths, including a fraction. */
   price: number;
@@ -52,8 +53,9 @@ interface Tally {
   sent: number;
 }
 
-/** One key's tokens. */
+/** One key's tokens, and its millionths. */
 interface KeyTokens extends Tally {
+  micros: Tally;
   watchers: number;
 }
 
@@ -64,6 +66,8 @@ export interface UnsettledWatch {
   /** Once it is answered. */
   read(): number;
   readMicros(): number;
+  /** The key's own. */
+  readOwnMicros(): number;
   close(): void;
 }
 
@@ -92,13 +96,16 @@ export class Settlements {
     const micros = this.#micros;
     let known = counts.sent;
     let knownMicros = micros.sent;
+    let knownOwn = counts.micros.sent;
     return {
       mark: () => {
         known = counts.sent;
         knownMicros = micros.sent;
+        knownOwn = counts.micros.sent;
       },
       read: () => counts.added - known,
       readMicros: () => micros.added - knownMicros,
+      readOwnMicros: () => counts.micros.added - knownOwn,
       close: () => {
         counts.watchers--;
         this.#tidy(sha256);
@@ -107,26 +114,28 @@ export class Settlements {
   }
 
   /** Returns the whole millionths that the request is charged. */
-  charge({ namespace, sha256, tokens: used, price }: UsedByRequest): number {
+  charge({ namespace, keyHash: sha256, budgets = null, tokens: used, price }: UsedByRequest): number {
     const micros = this.#rounding.round(sha256, price);
     const tokens = isCount(used) ? used : 0;
     // Redis would refuse it, and with it what other requests of the key used.
     if (tokens !== used) this.#lose(used, 'not a whole number of tokens');
-    if (tokens > 0 || micros > 0) this.#add({ namespace, sha256, tokens, micros });
+    if (tokens > 0 || micros > 0) this.#add({ namespace, sha256, tokens, micros, budgets });
     return micros;
   }
 
-  #add({ namespace, sha256, tokens, micros }: Open): void {
-    this.#tokensOf(sha256).added += tokens;
+  #add({ namespace, sha256, tokens, micros, budgets }: Open): void {
+    const counts = this.#tokensOf(sha256);
+    counts.added += tokens;
+    counts.micros.added += micros;
     this.#micros.added += micros;
     const open = this.#open.get(sha256);
     if (open) {
       open.tokens = Math.min(open.tokens + tokens, Number.MAX_SAFE_INTEGER);
       open.micros = Math.min(open.micros + micros, Number.MAX_SAFE_INTEGER);
-      return;
-    }
-    this.#open.set(sha256, { namespace, sha256, tokens, micros });
-    this.#schedule();
+      open.budgets = budgets ?? open.budgets;
+    } else this.#open.set(sha256, { namespace, sha256, tokens, micros, budgets });
+    if (isUrgent(this.#open.get(sha256)!)) this.#begin(sha256);
+    else this.#schedule();
   }
 
   /** Settles what is left; pending retries run now, once. */
@@ -141,7 +150,7 @@ export class Settlements {
   #tokensOf(sha256: string): KeyTokens {
     const known = this.#keys.get(sha256);
     if (known) return known;
-    const counts = { added: 0, sent: 0, watchers: 0 };
+    const counts = { added: 0, sent: 0, micros: { added: 0, sent: 0 }, watchers: 0 };
     this.#keys.set(sha256, counts);
     return counts;
   }
@@ -158,16 +167,23 @@ export class Settlements {
   #flush(): void {
     if (this.#timer) clearTimeout(this.#timer);
     this.#timer = null;
-    for (const [key, entry] of this.#open) {
-      if (this.#sending.has(key)) continue;
-      this.#open.delete(key);
-      const sending = this.#send({ ...entry, token: randomUUID() }).finally(() => {
-        this.#sending.delete(key);
-        this.#tidy(key);
-        if (this.#open.has(key)) this.#schedule();
-      });
-      this.#sending.set(key, sending);
-    }
+    for (const key of this.#open.keys()) this.#begin(key);
+  }
+
+  #begin(key: string): void {
+    const entry = this.#open.get(key);
+    if (!entry || this.#sending.has(key)) return;
+    this.#open.delete(key);
+    const { budgets, ...used } = entry;
+    const settlement = { ...used, token: randomUUID(), ...(budgets && { budgets: budgets.text }) };
+    const sending = this.#send(settlement).finally(() => {
+      this.#sending.delete(key);
+      this.#tidy(key);
+      const next = this.#open.get(key);
+      if (next && isUrgent(next)) this.#begin(key);
+      else if (next) this.#schedule();
+    });
+    this.#sending.set(key, sending);
   }
 
   async #send(settlement: Settlement): Promise<void> {
@@ -177,15 +193,18 @@ export class Settlements {
     const giveUpAt = performance.now() + this.#timing.giveUpMs;
     for (let attempt = 1; ; attempt++) {
       counts.sent += tokens;
+      counts.micros.sent += micros;
       this.#micros.sent += micros;
       try {
         await settle(redis, settlement);
         return;
       } catch (error) {
         counts.sent -= tokens;
+        counts.micros.sent -= micros;
         this.#micros.sent -= micros;
         if (!isRedisAway(error) || this.#closing.signal.aborted || performance.now() > giveUpAt) {
           counts.added -= tokens;
+          counts.micros.added -= micros;
           this.#micros.added -= micros;
           this.#lose(tokens, (error as Error).message);
           return;
@@ -200,4 +219,18 @@ export class Settlements {
     this.#options.metrics.settlementsLost.inc();
     this.#options.log.error({ tokens, reason }, 'settling usage failed');
   }
+}
+
+/** As long as a lease of requests lasts. */
+const FRESH_MS = 100;
+/** The part of what a budget has left that may be unsettled. */
+const UNSETTLED_PARTS = 64;
+
+/**
+ * Other replicas admit requests until a budget is used up, so what a key with a budget used is settled at once, unless Redis said
+ * a moment ago that it is a small part of what is left.
+ */
+function isUrgent({ micros, budgets }: Open): boolean {
+  if (!budgets || micros === 0) return false;
+  return performance.now() - budgets.asOf > FRESH_MS || micros > budgets.leftMicros / UNSETTLED_PARTS;
 }

@@ -54,7 +54,7 @@ async function transcribe(path: string, services: AudioServices, state: GatewayS
     exchange.account.meter = {
       charge: () => {
         if (answer instanceof EventAnswer && answer.events > 0) seconds = request.seconds;
-        return seconds === null ? null : services.ledger.chargeAudio(state.keyHash, seconds);
+        return seconds === null ? null : services.ledger.chargeAudio(state, seconds);
       },
     };
     const { form, isStream } = request;
@@ -94,7 +94,7 @@ async function speak(services: AudioServices, state: GatewayState): Promise<void
   exchange.account.meter = {
     charge: () => {
       const isHeard = answer instanceof EventAnswer ? answer.events > 0 : answer.bytes > 0;
-      return isHeard ? services.ledger.chargeSpeech(state.keyHash, request.characters) : null;
+      return isHeard ? services.ledger.chargeSpeech(state, request.characters) : null;
     },
   };
   const { payload, isEventStream } = request;

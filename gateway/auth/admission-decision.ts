@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Admission, AdmissionVerdict } from '../../redis/admission/admission-calls.ts';
 import { ApiError } from '../http/error-response.ts';
 import { refuseAsUnavailable } from '../http/unavailability.ts';
+import { findForeignDeployment, refuseBudget } from './key-scope.ts';
 
 /** As in `admission.lua`. */
 const LEASE_PARTS = 256;
@@ -32,25 +33,29 @@ const KEY_FAULTS: Record<AdmissionVerdict, string | null> = {
 };
 
 export interface AdmissionTerms {
+  /** Name of the deployment that is called; absent: any. */
+  deployment?: string | undefined;
   /** Whether the request may use tokens or credit. */
   spends: boolean;
   /** What tells whether the minute has room: the verdict, of an admission that has counted the request, or what remains of the minute. */
   minute: 'verdict' | 'remaining';
-  /** The key's tokens that Redis has not counted yet. */
+  /** The key's tokens, and millionths, that Redis has not counted yet. */
   unsettled?: number;
+  unsettledMicros?: number;
   /** Unix milliseconds. */
   now: number;
 }
 
-/** The key, credit, tokens of the day, then requests of the minute, as in the Redis function `admit`. null: nothing is refused. */
+/** The key, budgets, credit, tokens of the day, then requests of the minute, as in the Redis function `admit`. null: nothing is refused. */
 export function decideAdmission(admission: Admission, terms: AdmissionTerms): ApiError | null {
-  const { verdict, creditLeft, rpm, tpd, retryAfter } = admission;
-  const { spends, minute, unsettled = 0, now } = terms;
+  const { verdict, creditLeft, rpm, tpd, retryAfter, budgets } = admission;
+  const { spends, minute, unsettled = 0, unsettledMicros = 0, now } = terms;
   // By Redis' clock where it is Redis that refused.
   const secondsUntil = (limit: 'tpd' | 'rpm', resetAt: number) =>
     verdict === limit ? retryAfter : Math.max(1, resetAt - Math.floor(now / 1_000));
-  const refusedKey = findRefusedKey(admission);
+  const refusedKey = findRefusedKey(admission, terms.deployment);
   if (refusedKey) return refusedKey;
+  if (spends && budgets && unsettledMicros >= budgets.leftMicros) return refuseBudget(budgets.tightest);
   if (spends && !creditLeft) return refuseCredit();
   if (spends && tpd.used + unsettled >= tpd.limit) {
     const seconds = secondsUntil('tpd', tpd.resetAt);
@@ -63,9 +68,11 @@ export function decideAdmission(admission: Admission, terms: AdmissionTerms): Ap
   return null;
 }
 
-export function findRefusedKey({ verdict }: Admission): ApiError | null {
+/** `deployment`: as in `AdmissionTerms`. */
+export function findRefusedKey({ verdict, deployments }: Admission, deployment?: string): ApiError | null {
   const fault = verdict in KEY_FAULTS ? KEY_FAULTS[verdict] : KEY_FAULTS.unknown_key;
-  return fault === null ? null : refuseKey(fault);
+  if (fault !== null) return refuseKey(fault);
+  return deployment === undefined ? null : findForeignDeployment(deployments, deployment);
 }
 
 /** Requests left in this window, and when the tighter of both limits resets. */

@@ -10,7 +10,8 @@ import {
   uncount,
 } from '../../redis/admission/admission-calls.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
-import type { Settlements } from '../account/settlements.ts';
+import type { AdmittedBudgets } from '../account/account.ts';
+import type { Settlements, UnsettledWatch } from '../account/settlements.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayMiddleware } from '../http/exchange.ts';
 import { isSpoken, type Route } from '../http/routes.ts';
@@ -19,6 +20,7 @@ import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import { inSpan } from '../tracing/span.ts';
 import { buildLimitHeaders, decideAdmission, leaveToOthers, readApiKey } from './admission-decision.ts';
 import { AdmissionMemory } from './admission-memory.ts';
+import type { DeploymentRequest, KeyScope } from './key-scope.ts';
 import { type HeldLease, type KeyState, Leases } from './leases.ts';
 
 export interface AdmissionsOptions {
@@ -42,6 +44,10 @@ export interface Admitted {
   priority: number;
   /** Name of the APIKey. */
   keyName: string;
+  /** Budgets of the key; null: none. */
+  budgets: AdmittedBudgets | null;
+  /** Deployments that the key may call. */
+  scope: KeyScope;
 }
 
 export class Admissions {
@@ -60,11 +66,11 @@ export class Admissions {
   }
 
   /** Throws ApiError. */
-  admit({ namespace, sha256, counted }: AdmissionRequest): Promise<Admitted> {
-    if (counted === 'all') return this.#admitSpending({ namespace, sha256, counted });
-    const request = { namespace, sha256, counted };
+  admit({ namespace, sha256, counted, deployment }: DeploymentRequest): Promise<Admitted> {
+    const request = { namespace, sha256, counted, deployment };
+    if (counted === 'all') return this.#admitSpending(request);
     return admit(this.#options.redis, request).then(
-      (admission) => this.#evaluate(request, admission, 0),
+      (admission) => this.#evaluate(request, admission, null),
       (error) => this.#admitWhileAway(request, error),
     );
   }
@@ -77,19 +83,20 @@ export class Admissions {
     return this.#leases.drop();
   }
 
-  #admitSpending(request: AdmissionRequest): Promise<Admitted> {
+  #admitSpending(request: DeploymentRequest): Promise<Admitted> {
     const leases = this.#leases;
     const state = leases.find(request.sha256);
     const held = leases.take(state);
     if (held) return held;
     const refused = leases.findRefused(state);
-    const terms = { spends: true, minute: 'verdict' as const, now: this.#clock() };
+    const { deployment } = request;
+    const terms = { spends: true, minute: 'verdict' as const, now: this.#clock(), deployment };
     if (refused) return Promise.reject(decideAdmission(refused, terms));
     return this.#askToSpend(request, state);
   }
 
   async #askToSpend(
-    { namespace, sha256, counted }: AdmissionRequest,
+    { namespace, sha256, counted, deployment }: DeploymentRequest,
     state: KeyState<Promise<Admitted>>,
   ): Promise<Admitted> {
     const leases = this.#leases;
@@ -102,7 +109,7 @@ export class Admissions {
       sentAt = this.#waits.now();
       edition = leases.edition;
     };
-    const request = { namespace, sha256, counted, leased, onSend };
+    const request = { namespace, sha256, counted, deployment, leased, onSend };
     let lease: HeldLease<Promise<Admitted>> | null = null;
     try {
       const admission = await admit(this.#options.redis, request);
@@ -113,7 +120,7 @@ export class Admissions {
         if (lease && state.lease === lease) lease.left++;
         else void giveBack(1);
       };
-      const admitted = { ...this.#evaluate(request, admission, watch.read()), uncount };
+      const admitted = { ...this.#evaluate(request, admission, { watch, sentAt }), uncount };
       if (!admission.lease) return admitted;
       if (isCurrent && this.#waits.now() < sentAt + admission.lease.ms) {
         const answer = Promise.resolve({ ...admitted, headers: buildLimitHeaders(leaveToOthers(admission)) });
@@ -130,19 +137,25 @@ export class Admissions {
   }
 
   /** Throws ApiError, and errors of Redis other than an outage. */
-  #admitWhileAway(request: AdmissionRequest, error: unknown): Admitted {
+  #admitWhileAway(request: DeploymentRequest, error: unknown): Admitted {
     if (!isRedisAway(error)) throw error;
-    const { priority, keyName } = this.#memory.admit(request, (error as Error).message);
-    return { headers: [], uncount: null, priority, keyName };
+    return { headers: [], uncount: null, ...this.#memory.admit(request, (error as Error).message) };
   }
 
-  #evaluate(request: AdmissionRequest, admission: Admission, unsettled: number): Admitted {
+  /** `asked`: null for requests that spend nothing. */
+  #evaluate(
+    request: DeploymentRequest,
+    admission: Admission,
+    asked: { watch: UnsettledWatch; sentAt: number } | null,
+  ): Admitted {
     this.#memory.remember(request.sha256, admission);
-    const { counted } = request;
+    const { counted, deployment } = request;
     const terms = {
       spends: counted === 'all',
       minute: 'verdict' as const,
-      unsettled,
+      deployment,
+      unsettled: asked?.watch.read() ?? 0,
+      unsettledMicros: asked?.watch.readOwnMicros() ?? 0,
       now: this.#clock(),
     };
     const refusal = decideAdmission(admission, terms);
@@ -153,8 +166,14 @@ export class Admissions {
       if (isCounted) void this.#uncount(request, resetAt, 1 + (admission.lease?.requests ?? 0));
       throw refusal;
     }
-    const { priority, keyName } = admission;
-    return { headers: uncount ? buildLimitHeaders(admission) : [], uncount, priority, keyName };
+    const { priority, keyName, deployments: scope } = admission;
+    const budgets = admission.budgets && {
+      text: admission.budgets.text,
+      leftMicros: admission.budgets.leftMicros,
+      asOf: asked?.sentAt ?? 0,
+    };
+    const headers = uncount ? buildLimitHeaders(admission) : [];
+    return { headers, uncount, priority, keyName, budgets, scope };
   }
 
   /** Never throws: a request that stays counted is harmless. */
@@ -175,7 +194,8 @@ export const authenticateRequests =
     const counted = decideCounted(state.route, config());
     let admitted: Admitted;
     try {
-      const request = { namespace: config().namespace, sha256, counted };
+      const { namespace, name: deployment } = config();
+      const request = { namespace, sha256, counted, deployment };
       admitted = await inSpan(state.exchange.span, 'admission', () => admissions.admit(request));
     } catch (error) {
       // A key over a limit is authenticated, and counts in the deployment's usage.
@@ -186,6 +206,8 @@ export const authenticateRequests =
     state.keyHash = sha256;
     state.keyName = admitted.keyName;
     state.priority = admitted.priority;
+    state.budgets = admitted.budgets;
+    state.scope = admitted.scope;
     state.exchange.sendContinue();
     state.exchange.limitHeaders = admitted.headers;
     state.exchange.uncount = admitted.uncount;

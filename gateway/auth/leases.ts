@@ -11,7 +11,7 @@ const REFUSED_MS = 1_000;
 /** A key with fewer requests in that time costs no call less with leases. */
 const LEAST_USED = 3;
 /** The part of what is left of TPD or credit that may be spent without asking. */
-const SPENT_PARTS = 64;
+export const SPENT_PARTS = 64;
 
 /** `Answer`: of each request of one lease. */
 export interface HeldLease<Answer> {

@@ -9,6 +9,8 @@ export interface EngineTarget {
   /** Headers that the target needs beside the request's own, such as a peer's reservation. */
   headers: Record<string, string>;
   local: boolean;
+  /** The deployment whose replica it is, if that is another version; absent: this one. */
+  version?: string;
   release(): void;
 }
 

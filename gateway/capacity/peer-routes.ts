@@ -3,8 +3,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { copyArrivedBody } from '../../kit/arrived-body.ts';
-import type { Span, Tracer } from '../tracing/span.ts';
-import { readTraceContext } from '../tracing/trace-context.ts';
+import { readTraceContext, type Span, type Tracer } from '../tracing/span.ts';
 import { type RelayedHeaders, selectRequestHeaders } from '../upstream/headers.ts';
 import { endRelaySpan, PlainAnswer, type RelayOutcome, relay } from '../upstream/relay.ts';
 import {
@@ -23,10 +22,14 @@ import type { Reservations } from './reservations.ts';
 
 export interface PeerRoutesOptions {
   token: string;
+  /** For hops from other deployments of the workspace; null: there are none. */
+  hopToken: string | null;
   reservations: Reservations;
   enginePool: Dispatcher;
   /** Whether a peer's request may start here now: engine healthy, not draining. */
   isOpen: () => boolean;
+  /** Whether another deployment's may: not while this replica should become idle. */
+  isOpenToHops: () => boolean;
   balance: Pick<PrefixBalance, 'observe' | 'hasShare' | 'inflight'>;
   /** The engine did not accept a connection. */
   onEngineLost: () => void;
@@ -42,11 +45,15 @@ const PRIVATE_HEADERS = ['host', 'authorization', 'x-api-key', 'cookie'];
 
 export function createPeerRoutes(options: PeerRoutesOptions): PeerRoutes {
   const isToken = buildTokenCheck(options.token);
+  const isHopToken = options.hopToken === null ? () => false : buildTokenCheck(options.hopToken);
   return (req, res) => {
     if (!req.url?.startsWith(PEER_PREFIX)) return false;
-    if (!isToken(req.headers[PEER_TOKEN_HEADER])) return false;
+    const token = req.headers[PEER_TOKEN_HEADER];
+    const isPeer = isToken(token);
+    if (!isPeer && !isHopToken(token)) return false;
     if (req.url === RESERVATIONS_PATH && req.method === 'POST') {
-      reserve(options, req, res);
+      if (isPeer) reserve(options, req, res);
+      else reserveForHop(options, res);
       return true;
     }
     if (!req.url.startsWith(`${PEER_ENGINE_PREFIX}/`)) return false;
@@ -68,6 +75,13 @@ function reserve(
   if (id) res.setHeader(RESERVATION_HEADER, id);
   if (id) answer(res, 201);
   else answer(res, isOpen() ? 429 : 503);
+}
+
+/** Another deployment's request has its own limits already: only a slot is needed here. */
+function reserveForHop({ reservations, isOpenToHops }: PeerRoutesOptions, res: ServerResponse): void {
+  const id = isOpenToHops() ? reservations.make() : null;
+  if (id) res.setHeader(RESERVATION_HEADER, id);
+  answer(res, id ? 201 : 503);
 }
 
 async function pipeToEngine(

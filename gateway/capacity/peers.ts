@@ -96,38 +96,8 @@ export class Peers {
       : [...open, ...ranked.filter((peer) => names.has(peer.pod))];
   }
 
-  async #ask(
-    origin: string,
-    signal: AbortSignal,
-    { timeoutMs = ANSWER_TIMEOUT_MS, headers: more, onHeaders }: Asking = {},
-  ): Promise<PeerAnswer> {
-    const { token, pools } = this.#options;
-    const headers = { [PEER_TOKEN_HEADER]: token };
-    try {
-      const { status, headers: received } = await askPeer(pools.get(origin), {
-        path: RESERVATIONS_PATH,
-        headers: { ...headers, ...more },
-        timeoutMs,
-        signal,
-      });
-      onHeaders?.(received);
-      if (status === 429) return { refusal: 'full' };
-      const id = received[RESERVATION_HEADER];
-      if (status !== 201 || typeof id !== 'string') return { refusal: 'unavailable' };
-      return {
-        target: {
-          origin,
-          pathPrefix: PEER_ENGINE_PREFIX,
-          headers: { ...headers, [RESERVATION_HEADER]: id },
-          local: false,
-          // The peer releases its slot itself, at the end of the request or if none arrived.
-          release: () => {},
-        },
-      };
-    } catch (error) {
-      // A slow peer is busy, not gone.
-      return { refusal: isSlow(error) ? 'full' : 'unavailable' };
-    }
+  #ask(origin: string, signal: AbortSignal, asking?: Asking): Promise<PeerAnswer> {
+    return reserveSlot({ ...this.#options, origin }, signal, asking);
   }
 }
 
@@ -135,6 +105,40 @@ interface Asking {
   timeoutMs?: number;
   headers?: Record<string, string>;
   onHeaders?: (received: IncomingHttpHeaders) => void;
+}
+
+/** A slot at one replica, of this deployment or of one whose token is given. Never rejects. */
+export async function reserveSlot(
+  { origin, token, pools }: Pick<PeersOptions, 'token' | 'pools'> & { origin: string },
+  signal: AbortSignal,
+  { timeoutMs = ANSWER_TIMEOUT_MS, headers: more, onHeaders }: Asking = {},
+): Promise<PeerAnswer> {
+  const headers = { [PEER_TOKEN_HEADER]: token };
+  try {
+    const { status, headers: received } = await askPeer(pools.get(origin), {
+      path: RESERVATIONS_PATH,
+      headers: { ...headers, ...more },
+      timeoutMs,
+      signal,
+    });
+    onHeaders?.(received);
+    if (status === 429) return { refusal: 'full' };
+    const id = received[RESERVATION_HEADER];
+    if (status !== 201 || typeof id !== 'string') return { refusal: 'unavailable' };
+    return {
+      target: {
+        origin,
+        pathPrefix: PEER_ENGINE_PREFIX,
+        headers: { ...headers, [RESERVATION_HEADER]: id },
+        local: false,
+        // The peer releases its slot itself, at the end of the request or if none arrived.
+        release: () => {},
+      },
+    };
+  } catch (error) {
+    // A slow peer is busy, not gone.
+    return { refusal: isSlow(error) ? 'full' : 'unavailable' };
+  }
 }
 
 const isSlow = (error: unknown): boolean =>

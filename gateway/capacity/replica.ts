@@ -19,6 +19,8 @@ import { Reservations } from './reservations.ts';
 import { SlotLine, SlotQueue } from './slot-queue.ts';
 import { WakingCapacity } from './waking-capacity.ts';
 
+/** The longest wait for the end of a line of a batch. */
+const LINE_WAIT_MS = 60_000;
 /** All engines load an adapter at about the same time. */
 const ADAPTER_EAGER_MS = 10_000;
 
@@ -27,7 +29,8 @@ export interface ReplicaOptions {
   engine: ReplicaEngine;
   slots: Slots;
   isDraining: () => boolean;
-  peerToken: string;
+  /** `hop`: what other deployments' replicas send; null: none do. */
+  tokens: { peer: string; hop: string | null };
   /** What peers see of this replica. */
   self: { pod: string; address: string; port: number };
   /** Connections to peers; kept only to those that are there. */
@@ -83,6 +86,8 @@ export interface Replica {
   listOpenPeers(): Heartbeat[];
   /** What the peer of a pod last said of its load. */
   loadOf(pod: string): Pick<Heartbeat, 'inflight' | 'limit' | 'waiting' | 'at'> | undefined;
+  /** Requests that wait within the engine; null while unknown. */
+  countInEngine(): number | null;
   /** Announces a change to the peers soon. */
   announce(): void;
   /** Sends no more heartbeats; requests in flight continue. */
@@ -91,7 +96,7 @@ export interface Replica {
 }
 
 export function startReplica(options: ReplicaOptions): Replica {
-  const { config, engine, slots, self, isDraining, peerPools, heartbeat, adapter } = options;
+  const { config, engine, slots, tokens, self, isDraining, peerPools, heartbeat, adapter } = options;
   const { isReady: isEngineReady, sleep, readMetrics } = engine;
   const isEngineOpen = () => isEngineReady() && sleep.isAwake;
   const queue = readMetrics && new EngineQueue({ read: readMetrics, inflight: () => slots.inflight });
@@ -141,7 +146,7 @@ export function startReplica(options: ReplicaOptions): Replica {
   const isShared = () => config().kind === 'Image';
   const cordoned = () => config().cordoned;
   const peers = new Peers({
-    token: options.peerToken,
+    token: tokens.peer,
     list: listPeers,
     pools: peerPools,
     cordoned,
@@ -150,7 +155,7 @@ export function startReplica(options: ReplicaOptions): Replica {
   const isCordoned = () => cordoned().includes(self.pod);
   const balance = new PrefixBalance({
     isOn: () => config().balance === 'Prefix',
-    secret: options.peerToken,
+    secret: tokens.peer,
     pod: self.pod,
     slots,
     isOwnOpen: () => isEngineOpen() && !isCordoned(),
@@ -173,7 +178,8 @@ export function startReplica(options: ReplicaOptions): Replica {
   const slotQueue = new SlotQueue({
     capacity,
     takeLocal: () => capacity.takeLocal(),
-    waitMs: () => config().limits.waitForSlotMs,
+    // One that a line has is free soon.
+    waitMs: () => Math.max(config().limits.waitForSlotMs, slots.lent > 0 ? LINE_WAIT_MS : 0),
     isShared,
     busy: slots.busy,
     line,
@@ -185,10 +191,12 @@ export function startReplica(options: ReplicaOptions): Replica {
     capacity: new WakingCapacity({ capacity: slotQueue, sleep, isEngineReady, busy: slots.busy }),
     readPrefix: (parts) => balance.read(parts),
     peerRoutes: createPeerRoutes({
-      token: options.peerToken,
+      token: tokens.peer,
+      hopToken: tokens.hop,
       reservations: new Reservations(slots),
       enginePool: engine.pool,
       isOpen: () => isEngineOpen() && !isDraining(),
+      isOpenToHops: () => isEngineOpen() && !isDraining() && !isCordoned() && slotQueue.waiting === 0,
       balance,
       onEngineLost: engine.suspect,
       tracer: options.tracer,
@@ -200,6 +208,7 @@ export function startReplica(options: ReplicaOptions): Replica {
       const { inflight, limit, waiting, at } = peer;
       return { inflight, limit, at, ...(waiting !== undefined && { waiting }) };
     },
+    countInEngine: () => queue?.waiting ?? null,
     announce: () => heartbeats.poke(),
     retire: () => heartbeats.close(),
     close: async () => {

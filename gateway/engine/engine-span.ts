@@ -16,7 +16,7 @@ export interface AskedModel {
 /** `target`: null for the replica's own. */
 export function beginEngineSpan(
   parent: Span,
-  target: Pick<EngineTarget, 'origin' | 'local'> | null,
+  target: Pick<EngineTarget, 'origin' | 'local' | 'version'> | null,
   { route, provider, model }: AskedModel,
 ): Span {
   const { hostname, port } = new URL(target?.origin ?? 'http://127.0.0.1');
@@ -30,6 +30,7 @@ export function beginEngineSpan(
       'server.address': hostname,
       'server.port': Number(port) || undefined,
       'berth.peer': target === null || target.local ? undefined : true,
+      'berth.version': target?.version,
     },
   });
 }

@@ -5,7 +5,7 @@ import type { EngineTarget } from '../capacity/capacity.ts';
 import { sniffMediaType } from '../egress/media-type.ts';
 import { ApiError } from '../http/error-response.ts';
 import { refuseAsUnavailable } from '../http/unavailability.ts';
-import type { TraceContext } from '../tracing/trace-context.ts';
+import type { TraceContext } from '../tracing/span.ts';
 import { EngineConnectionError, requestEngine, takeResponse } from '../upstream/engine-request.ts';
 import { Base64Reader } from './base64-reader.ts';
 import type { EnginePool } from './engine-call.ts';
@@ -15,7 +15,7 @@ import {
   findEngineError,
   readEngineError,
 } from './engine-error.ts';
-import { buildEditBody, buildGenerationBody, type ImageBody, type ImageFile } from './image-body.ts';
+import { buildEditBody, buildGenerationBody, type EditFiles, type ImageBody } from './image-body.ts';
 import type { ImageParameters } from './job.ts';
 import type { MemoryWatch } from './memory-mark.ts';
 
@@ -29,11 +29,8 @@ export interface ImageCall {
   /** The engine's own name of the model. */
   servedModelName: string;
   parameters: ImageParameters;
-  /** Input images of an edit. */
-  images: readonly ImageFile[];
-  mask: ImageFile | null;
-  /** The engine's field for a mask. */
-  maskField: string;
+  /** The input images of an edit, and its mask. */
+  files: EditFiles;
   /** Closes the connection, the only way to stop an engine. */
   signal: AbortSignal;
   /** The engine has finished or was aborted; called exactly once. */
@@ -61,11 +58,11 @@ const IMAGE_TYPES = new Set(['image/png', 'image/jpeg', 'image/webp']);
  * EngineUnreachableError if it never received the request), or the signal's reason.
  */
 export async function generateImages(call: ImageCall): Promise<GeneratedImage[]> {
-  const { servedModelName, parameters, images, mask, maskField } = call;
+  const { servedModelName, parameters, files } = call;
   const body =
     parameters.task === 'txt2img'
       ? buildGenerationBody(servedModelName, parameters)
-      : buildEditBody(servedModelName, parameters, { images, mask, maskField });
+      : buildEditBody(servedModelName, parameters, files);
   let answer: Base64Reader;
   try {
     answer = await ask(call, body);

@@ -2,6 +2,7 @@
  * Reranking in the API of each engine. The endpoint's own is that of Jina, which most engines have; Text Embeddings
  * Inference and SGLang have others (decision 0171).
  */
+import { type EngineTraits, traitsOf } from '../../api/engine-traits.ts';
 import { isObject } from '../../kit/json.ts';
 import { sumCounts } from '../upstream/reported-count.ts';
 import { readOpenAIUsage } from './answer.ts';
@@ -61,9 +62,13 @@ const SGLANG: RerankDialect = {
       : null,
 };
 
-const DIALECTS: Readonly<Record<string, RerankDialect>> = { tei: TEI, sglang: SGLANG };
+const DIALECTS: Readonly<Record<EngineTraits['rerankDialect'], RerankDialect>> = {
+  jina: JINA,
+  tei: TEI,
+  sglang: SGLANG,
+};
 /** By the name of the engine preset. */
-export const dialectOf = (preset: string): RerankDialect => DIALECTS[preset] ?? JINA;
+export const dialectOf = (preset: string): RerankDialect => DIALECTS[traitsOf(preset).rerankDialect];
 
 const readRated = (each: unknown, name: string): Rated =>
   isObject(each) ? { index: each.index, score: each[name] } : { index: undefined, score: undefined };

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { ApiError } from '../http/error-response.ts';
 import type { SpooledFile } from '../storage/spool.ts';
 import { UploadError } from '../storage/upload-error.ts';
-import type { TraceContext } from '../tracing/trace-context.ts';
+import type { TraceContext } from '../tracing/span.ts';
 import { EngineConnectionError } from '../upstream/engine-request.ts';
 import type { EnginePool } from './engine-call.ts';
 import { describeConnectionLoss } from './engine-error.ts';

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import { isTooDeep } from '../../kit/json-cost.ts';
 import { ApiError } from '../http/error-response.ts';
-import type { TraceContext } from '../tracing/trace-context.ts';
+import type { TraceContext } from '../tracing/span.ts';
 import {
   type EngineBody,
   type EngineRequest,

@@ -4,6 +4,7 @@ import type { RequestListener } from 'node:http';
 import Koa from 'koa';
 import { linkSecret } from '../../api/identity.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
+import { buildBatchHandlers } from '../batches/batch-routes.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { allowOrigins } from '../http/cross-origin.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -89,6 +90,7 @@ export function createFrontApp(options: FrontAppOptions): RequestListener {
   const services = buildServices(options);
   const serve = runHandler({
     ...buildMediaHandlers(services),
+    ...buildBatchHandlers(services),
     ...buildDocumentHandlers(services.config),
     ...buildModelHandlers({
       config: services.config,
@@ -163,7 +165,7 @@ const sendContinue =
   async (ctx, next) => {
     const { exchange, deployment, route } = ctx.state;
     if (ctx.req.headers.expect === undefined) return next();
-    await identifyCaller(redis, deployment.config.namespace, ctx.req.headers).catch((error) => {
+    await identifyCaller(redis, deployment.config, ctx.req.headers).catch((error) => {
       // The replica will report it.
       if (!isRedisAway(error)) throw error;
     });
@@ -174,15 +176,16 @@ const sendContinue =
 const authenticateCaller =
   (redis: RedisClient): FrontMiddleware =>
   async (ctx, next) => {
-    const { namespace } = ctx.state.deployment.config;
+    const { config } = ctx.state.deployment;
     const { span } = ctx.state.exchange;
-    ctx.state.caller = await inSpan(span, 'admission', () =>
-      identifyCaller(redis, namespace, ctx.req.headers),
-    );
+    ctx.state.caller = await inSpan(span, 'admission', () => identifyCaller(redis, config, ctx.req.headers));
+    const { admission } = ctx.state.caller;
     ctx.state.keyHash = ctx.state.caller.sha256;
-    ctx.state.keyName = ctx.state.caller.admission.keyName;
-    ctx.state.priority = ctx.state.caller.admission.priority;
-    ctx.state.tenant = namespace;
+    ctx.state.keyName = admission.keyName;
+    ctx.state.priority = admission.priority;
+    ctx.state.budgets = admission.budgets && { ...admission.budgets, asOf: 0 };
+    ctx.state.scope = admission.deployments;
+    ctx.state.tenant = config.namespace;
     return next();
   };
 

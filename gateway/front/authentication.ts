@@ -1,6 +1,7 @@
 /** Authenticates callers of the front, and counts their refused and held requests. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { hashApiKey } from '../../api/identity.ts';
+import type { DeploymentName } from '../../api/names.ts';
 import { type Admission, admit, uncountWaiting } from '../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../redis/client.ts';
 import { decideAdmission, findRefusedKey, readApiKey } from '../auth/admission-decision.ts';
@@ -14,15 +15,15 @@ export interface IdentifiedCaller {
   admission: Admission;
 }
 
-/** Throws ApiError 401, or Redis' own error while it is down (docs/api.md, "Authentication"). */
+/** Throws ApiError 401 or 403, or Redis' own error while it is down (docs/api.md, "Authentication"). */
 export async function identifyCaller(
   redis: RedisClient,
-  namespace: string,
+  { namespace, name }: DeploymentName,
   headers: IncomingHttpHeaders,
 ): Promise<IdentifiedCaller> {
   const sha256 = hashApiKey(readApiKey(headers));
   const admission = await admit(redis, { namespace, sha256, counted: 'no' });
-  const refusal = findRefusedKey(admission);
+  const refusal = findRefusedKey(admission, name);
   if (refusal) throw refusal;
   return { namespace, sha256, admission };
 }

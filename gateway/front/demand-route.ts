@@ -25,7 +25,7 @@ export async function answerDemand(
   { req, state }: GatewayContext,
   deployment: DeploymentName,
 ): Promise<void> {
-  await identifyCaller(redis, deployment.namespace, req.headers);
+  await identifyCaller(redis, deployment, req.headers);
   if (req.method !== 'GET')
     throw new ApiError('method_not_allowed', 'Send GET.', { headers: ['allow', 'GET'] });
   const figures = await demand.ask(deployment);

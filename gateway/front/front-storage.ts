@@ -115,10 +115,11 @@ export async function openFrontStorage({ host, ...options }: FrontStorageOptions
 /** Name of the folder in links and records. */
 const FOLDER_BUCKET = 'berth';
 
-function openBucket({ prefix, ...bucket }: BucketEnvironment): OpenStore {
+function openBucket({ prefix, accessKeyId, secretAccessKey, ...bucket }: BucketEnvironment): OpenStore {
+  const keys = { accessKeyId, secretAccessKey };
   try {
     if (!isBucketKey(`${prefix}results`)) throw new Error('cannot have this prefix');
-    return { store: new S3Store({ ...bucket, prefix: '', provider: null, egress: null }), prefix };
+    return { store: new S3Store({ ...bucket, keys, provider: null, egress: null }), prefix };
   } catch (error) {
     throw new EnvironmentError(`the managed bucket ${bucket.bucket} ${(error as Error).message}`);
   }

@@ -78,7 +78,7 @@ export async function holdRequest(
     replicaDemand.refuse(config);
     throw await refuse(services, state);
   }
-  const run = new HeldRequest(services, state, { body, hold, uncount });
+  const run = new Holding(services, state, { body, hold, uncount });
   await run.serve();
 }
 
@@ -143,7 +143,7 @@ async function refuse({ starts, directory }: HoldingServices, { deployment }: He
   return explainMissingReplica(config, starts.estimateSeconds(config));
 }
 
-class HeldRequest {
+class Holding {
   readonly #services: HoldingServices;
   readonly #state: HeldState;
   readonly #body: HeldBody;

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { type Clock, systemClock } from '../../kit/clock.ts';
 
-export interface WatchedRequest {
+export interface Listening {
   /** Something came from the replica. */
   hear: () => void;
   leave: () => void;
@@ -32,7 +32,7 @@ export class SilenceWatch {
   }
 
   /** Calls `onLost` once if the replica sends nothing to any request for 5 s, and accepts no connection either. */
-  watch(address: string, onLost: () => void): WatchedRequest {
+  watch(address: string, onLost: () => void): Listening {
     const replica = this.#replicas.get(address) ?? this.#begin(address);
     // Two requests may have the same function.
     const lose = () => onLost();

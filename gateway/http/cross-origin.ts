@@ -12,6 +12,7 @@ const EXPOSED = [
   'metadata',
   'x-berth-cost',
   'x-berth-tokens',
+  'x-berth-version',
   'x-berth-omitted-tools',
   'x-berth-ignored-parameters',
   'idempotent-replayed',

@@ -1,5 +1,6 @@
 /** The outermost middleware: every error is answered in the envelope, logged and counted. */
 import type { ServerResponse } from 'node:http';
+import { VERSION_HEADER } from '../../api/names.ts';
 import { PERSONAL_KEY_PREFIX } from '../../api/redis-keys.ts';
 import { writePlain } from '../../kit/log.ts';
 import { countedAs } from '../../redis/usage/key-usage.ts';
@@ -89,6 +90,7 @@ function endRequestSpan(
     'http.route': route?.path,
     ...(res.headersSent && { 'http.response.status_code': res.statusCode }),
     'berth.api_key': keyName || undefined,
+    'berth.version': exchange.version ?? undefined,
   });
   if (outcome >= 500) span.fail(errorCode ?? String(outcome));
   else if (outcome >= 400) span.end({ code: errorCode ?? 'client_disconnected', status: outcome });
@@ -151,7 +153,11 @@ function answerError(exchange: Exchange, thrown: unknown, log: Logger): void {
     if (!res.destroyed) exchange.stream.end(exchange.account.addReceipt(event));
     return;
   }
-  const more = [...(isCounted ? exchange.limitHeaders : []), ...exchange.originHeaders];
+  const more = [
+    ...(isCounted ? exchange.limitHeaders : []),
+    ...exchange.originHeaders,
+    ...(exchange.version === null ? [] : [VERSION_HEADER, exchange.version]),
+  ];
   sendError(res, withHeaders(error, more), requestId, exchange.dialect);
 }
 
@@ -187,6 +193,8 @@ function record(
   const route = state.route?.name ?? UNROUTED;
   const durationMs = exchange.elapsed();
   metrics.requests.add(1, route, status);
+  if (exchange.version !== null && isCountedRequest(state))
+    metrics.versions.add(1, exchange.version, outcome);
   const traceId = exchange.trace?.traceId;
   const firstByteSeconds = firstByteAt > 0 ? (firstByteAt - exchange.startedAt) / 1_000 : null;
   metrics.duration.observe(route, durationMs / 1_000, traceId);

@@ -3,10 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Next, ParameterizedContext } from 'koa';
-import { RECEIPT_HEADER } from '../../api/names.ts';
-import { Account } from '../account/account.ts';
-import type { Span, Tracer } from '../tracing/span.ts';
-import { readTraceContext, type TraceContext } from '../tracing/trace-context.ts';
+import { RECEIPT_HEADER, VERSION_HEADER } from '../../api/names.ts';
+import { Account, type AdmittedBudgets } from '../account/account.ts';
+import { readTraceContext, type Span, type TraceContext, type Tracer } from '../tracing/span.ts';
 import { type ErrorDialect, readErrorDialect } from './error-response.ts';
 import { EventStream } from './event-stream.ts';
 import { readRoutePath } from './request-path.ts';
@@ -70,6 +69,8 @@ export class Exchange {
   ignoredParameters: string | null = null;
   /** Address of the peer whose engine responds; null if it is this replica's. */
   peer: string | null = null;
+  /** The deployment that answers; null if there is only one version. */
+  version: string | null = null;
   readonly account: Account;
   #isContinued = false;
   #abort: AbortController | null = null;
@@ -136,6 +137,15 @@ export class Exchange {
     this.headers.push(IGNORED_HEADER, this.ignoredParameters);
   }
 
+  /** Tells client and log which deployment answers; the last one counts. */
+  nameVersion(name: string): void {
+    const at = this.version === null ? this.headers.length : this.headers.indexOf(VERSION_HEADER);
+    this.version = name;
+    this.account.version = name;
+    this.headers[at] = VERSION_HEADER;
+    this.headers[at + 1] = name;
+  }
+
   /** Aborted when the request is canceled. */
   get signal(): AbortSignal {
     if (!this.#abort) {
@@ -190,8 +200,14 @@ export interface GatewayState {
   keyName?: string;
   /** Priority of the API key, higher first; 0 where absent. */
   priority?: number;
+  /** Budgets of the API key; null or absent: none. */
+  budgets?: AdmittedBudgets | null;
+  /** Deployments that the API key may call; null or absent: all. */
+  scope?: readonly string[] | null;
   /** Hash of the prompt: routes to the replica that may have it cached. */
   prefix?: number | null | undefined;
+  /** Identifies its conversation, if versions share the deployment's traffic. */
+  conversation?: string | undefined;
   /** Whose share of memory and disk the request uses; its key's if absent. */
   tenant?: string;
 }

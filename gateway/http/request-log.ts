@@ -27,6 +27,8 @@ export type RequestLine = {
   api_key_hash: string | undefined;
   /** Address of the replica whose engine responded, if not the one that logs. */
   peer: string | undefined;
+  /** The deployment that answered, if several versions share the traffic. */
+  version: string | undefined;
   /** Types of tools that only a server could run, which the engine was not sent. */
   omitted_tools: string | undefined;
   /** Parameters that the engine ignores. */
@@ -58,6 +60,7 @@ export function describeRequestLine(
     api_key: keyName || undefined,
     api_key_hash: keyHash?.slice(0, HASH_DIGITS),
     peer: exchange.peer ?? undefined,
+    version: exchange.version ?? undefined,
     omitted_tools: exchange.omittedTools ?? undefined,
     ignored_parameters: exchange.ignoredParameters ?? undefined,
     input_tokens: bill?.usage?.inputTokens,

@@ -132,10 +132,8 @@ async function makeImages({ parameters }: ImageJob, run: EngineRunOptions): Prom
     ...run,
     target: { pathPrefix: '', headers: {} },
     parameters: addSeed(parameters, run.enginePreset),
-    images: run.inputs,
-    // Jobs have none: masks are supported only for synchronous requests.
-    mask: null,
-    maskField: 'mask',
+    // Jobs have no mask: they are supported only for synchronous requests.
+    files: { images: run.inputs, mask: null, maskField: 'mask' },
     signal: cut.signal,
   });
   // A response that has ended, even by failing, has nothing to release.

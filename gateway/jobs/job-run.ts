@@ -19,7 +19,7 @@ import { type EngineResult, type InputFile, runEngine } from './engine-job.ts';
 import {
   fetchObject,
   isStoreAway,
-  type JobStorage,
+  type JobContext,
   readJob,
   signResults,
   storeResults,
@@ -255,7 +255,7 @@ export class JobRun {
     await retryWhileRedisDown(register, AbortSignal.timeout(FINAL_CALL_TIMEOUT_MS)).catch(() => {});
   }
 
-  get #storage(): JobStorage {
+  get #storage(): JobContext {
     const { redis, storage } = this.#services;
     return {
       redis,

@@ -2,8 +2,7 @@
 import type { RedisClient } from '../../redis/client.ts';
 import type { ClaimedJob } from '../../redis/requests/request-calls.ts';
 import { type RequestTrace, readRequestTrace } from '../../redis/requests/request-trace.ts';
-import type { Span, Tracer } from '../tracing/span.ts';
-import { readTraceContext } from '../tracing/trace-context.ts';
+import { readTraceContext, type Span, type Tracer } from '../tracing/span.ts';
 import type { RunEnd } from './job-run.ts';
 
 const UNKNOWN: RequestTrace = { traceparent: null, queuedAt: null };

@@ -19,7 +19,7 @@ import type { ResultFile } from './engine-job.ts';
 import { MAX_TIMER_MS } from './lease.ts';
 import type { StorageServices } from './services.ts';
 
-export interface JobStorage {
+export interface JobContext {
   redis: RedisClient;
   storage: StorageServices;
   claim: Claim;
@@ -54,7 +54,7 @@ const CUSTOMER_IMAGE_LINK_SECONDS = 7 * 24 * 3_600;
  * Downloads an input to disk; retries an unavailable store for at most a minute, since the engine waits. Throws
  * DownloadError, UploadError, ApiError or the signal's reason.
  */
-export const fetchObject = (job: JobStorage, object: StoredObject, maxBytes: number): Promise<SpooledFile> =>
+export const fetchObject = (job: JobContext, object: StoredObject, maxBytes: number): Promise<SpooledFile> =>
   retryTransient(
     job,
     () =>
@@ -71,7 +71,7 @@ export const fetchObject = (job: JobStorage, object: StoredObject, maxBytes: num
 const MAX_PARAMETERS_BYTES = 16 * 1024 * 1024;
 
 /** The job in a record's sealed parameters, or in the object that they refer to; null if unknown to this version. */
-export async function readJob(storage: JobStorage, params: string): Promise<Job | null> {
+export async function readJob(storage: JobContext, params: string): Promise<Job | null> {
   const { claim } = storage;
   const key = storage.storage.promptKey(claim.namespace);
   const opened = key && openParams(params, claim, key);
@@ -91,7 +91,7 @@ export async function readJob(storage: JobStorage, params: string): Promise<Job 
  * own is waited for. Throws UploadError, ApiError or the signal's reason.
  */
 export const storeResults = (
-  job: JobStorage,
+  job: JobContext,
   credential: string | null,
   files: readonly ResultFile[],
 ): Promise<StoredFiles> => {
@@ -127,7 +127,7 @@ export const storeResults = (
 
 /** Links to the results; null for each that cannot be signed now. */
 export async function signResults(
-  { storage, claim }: JobStorage,
+  { storage, claim }: JobContext,
   { objects }: StoredFiles,
   kind: 'image' | 'video',
   place: LinkPlace | undefined,
@@ -145,14 +145,14 @@ export async function signResults(
 }
 
 /** Each attempt ends when no data flows; together they may take the rest of the job's time. */
-const limitTransfer = ({ remainingMs }: JobStorage): number =>
+const limitTransfer = ({ remainingMs }: JobContext): number =>
   Math.max(1, Math.min(Math.floor(remainingMs()) - FINAL_CALL_TIMEOUT_MS, MAX_TIMER_MS));
 
 /**
  * Retries until the job's deadline while Redis, the front or the store is unavailable: accepted jobs are not lost (decision 0014). If
  * `isHurried`, the front or the store may be unavailable for a minute.
  */
-function retryTransient<T>(job: JobStorage, call: () => Promise<T>, isHurried: () => boolean): Promise<T> {
+function retryTransient<T>(job: JobContext, call: () => Promise<T>, isHurried: () => boolean): Promise<T> {
   const { signal, remainingMs, delayMs = RETRY_DELAY_MS, now: readClock = () => performance.now() } = job;
   let failingSince: number | undefined;
   let startedAt = 0;

@@ -4,6 +4,7 @@ import { openPrompt } from '../../api/sealed-request.ts';
 import { isRedisAway } from '../../redis/client.ts';
 import { isKnownPrefix } from '../../redis/publication/published.ts';
 import { type ChargedRecord, readRequest, readSealedPrompt } from '../../redis/requests/request-record.ts';
+import { findForeignDeployment } from '../auth/key-scope.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { findLinkPlace } from './link-place.ts';
@@ -23,7 +24,11 @@ export async function findRequest(
   const { namespace } = services.config(state);
   if (!REQUEST_ID.test(id)) throw refuse(id, modality);
   const record = await readRequest(services.redis, namespace, id);
-  if (record && (modality === undefined || record.modality === modality)) return record;
+  if (record && (modality === undefined || record.modality === modality)) {
+    const foreign = findForeignDeployment(state.scope ?? null, record.deployment);
+    if (foreign) throw foreign;
+    return record;
+  }
   if (!record) await refuseForeign(services, namespace, id);
   throw refuse(id, modality);
 }

@@ -11,6 +11,7 @@ import { sealParams, sealPrompt } from '../../api/sealed-request.ts';
 import { registerObjects } from '../../redis/requests/object-cleanup.ts';
 import { type SubmissionAnswer, submitRequest } from '../../redis/requests/request-calls.ts';
 import { retryWhileRedisDown } from '../../redis/retry-while-down.ts';
+import { refuseCharge } from '../auth/key-scope.ts';
 import type { Job, JobReference } from '../engine/job.ts';
 import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
@@ -52,7 +53,6 @@ export const describeRepeat = ({
 /** How long a client waits while Redis is down; retries have the same id. */
 const RETRY_TIMEOUT_MS = 5_000;
 const LATER_RETRY_SECONDS = 30;
-const PAYMENT_REQUIRED = 402;
 
 /** Removes the request's files in every case. Throws ApiError, or the error of Redis while it is down. */
 export async function enqueueRequest(
@@ -98,6 +98,7 @@ async function submit(
     ...(request.kind === 'video' ? describeVideo(request, place) : describeImages(request)),
     ...(request.webhookUrl !== null && { webhookUrl: request.webhookUrl }),
     ...(request.retryOf && { retryOf: request.retryOf }),
+    ...(state.budgets && { budgets: state.budgets.text }),
     ...(span && { traceparent: span.headers.traceparent }),
     inputs,
     params,
@@ -151,9 +152,9 @@ function describeRefusal(refusal: SubmissionAnswer, { name, limits }: GatewayCon
         { retryAfter: LATER_RETRY_SECONDS },
       );
     case 'credit':
-      return new ApiError('insufficient_quota', 'Insufficient workspace credit for this request.', {
-        status: PAYMENT_REQUIRED,
-      });
+      return refuseCharge('credit');
+    case 'budget':
+      return refuseCharge(refusal.budget);
     case 'refused':
       return refuseAsUnavailable('queueRefused', `Requests cannot be queued here: ${refusal.reason}`);
     default:

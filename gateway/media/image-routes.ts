@@ -68,7 +68,7 @@ async function serveNow(request: ImageRequest, services: ImageServices, state: G
   if (!capacity || !findPool) {
     throw offerQueue(explainMissingReplica(config));
   }
-  const charge = new ImageCharge(request, config, services);
+  const charge = new ImageCharge(request, { config, services, budgets: state.budgets?.text });
   let work: Promise<unknown> | null = null;
   try {
     const images = await makeImages(request, state, {

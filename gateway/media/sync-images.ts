@@ -1,7 +1,7 @@
 /** Synchronous images: a slot, the charge, the engine, all within one time budget (docs/api.md, "Limits"). */
 import { findMediaEngine } from '../../api/media-engines.ts';
 import type { ResolvedLimits } from '../../api/model-limits.ts';
-import type { Shares } from '../../kit/shares.ts';
+import type { Share, Shares } from '../../kit/shares.ts';
 import type { Capacity, EngineTarget } from '../capacity/capacity.ts';
 import type { EnginePool } from '../engine/engine-call.ts';
 import { addSeed } from '../engine/extra-fields.ts';
@@ -87,8 +87,7 @@ export async function makeImages(
       servedModelName,
       maskField: findMediaEngine(enginePreset).maskField ?? 'mask',
       onBegin,
-      tenant: state.tenant ?? state.keyHash,
-      memory: engines.memory ?? processBodies,
+      lease: (engines.memory ?? processBodies).open(state.tenant ?? state.keyHash),
     });
     services.findUsage(state)?.add('images', made.length);
     return made;
@@ -136,16 +135,15 @@ interface ImageRun {
   servedModelName: string;
   maskField: string;
   onBegin: Begin;
-  tenant: string;
-  memory: Shares;
+  /** Memory of the response. */
+  lease: Share;
 }
 
 async function runAtEngine(run: ImageRun): Promise<GeneratedImage[]> {
-  const { request, exchange, engines, target, servedModelName, maskField, span } = run;
+  const { request, exchange, engines, target, servedModelName, maskField, span, lease } = run;
   const { parameters, images, mask } = request;
   const startedAt = performance.now();
   const linger = new AbortController();
-  const lease = run.memory.open(run.tenant);
   const work = generateImages({
     pool: engines.findPool(target),
     target,
@@ -153,9 +151,7 @@ async function runAtEngine(run: ImageRun): Promise<GeneratedImage[]> {
     trace: span ?? exchange.trace,
     servedModelName,
     parameters,
-    images,
-    mask,
-    maskField,
+    files: { images, mask, maskField },
     signal: linger.signal,
     onRelease: target.release,
     reserve: (bytes) => lease.grow(bytes),

@@ -15,7 +15,14 @@ import type { Exchange, GatewayState } from '../http/exchange.ts';
 import { openLease } from '../http/json-body.ts';
 import { StreamNotices } from '../http/stream-notices.ts';
 import type { Span } from '../tracing/span.ts';
-import { acquireTarget, type EngineServices, enterTarget, noteFailure } from './engine-run.ts';
+import {
+  acquire,
+  acquireTarget,
+  type EngineServices,
+  enterTarget,
+  isOwnVersion,
+  noteFailure,
+} from './engine-run.ts';
 
 /** `headers`: all that an engine is sent except the request's id and the length; no client headers are forwarded. */
 export type EngineQuestion = Pick<EngineCallOptions, 'path' | 'headers' | 'body' | 'answer' | 'isStream'>;
@@ -29,12 +36,11 @@ export function answerFromEngine(
   state: GatewayState,
   question: EngineQuestion,
 ): Promise<void> {
-  const { exchange, route } = state;
-  const asked: TargetedQuestion = { services, exchange, question, route: route.name };
+  const asked: TargetedQuestion = { services, state, question };
   const ask = (target: EngineTarget) =>
     callTarget(target, asked).catch((error) => askElsewhere(error, target, asked).catch(fail));
   const fail = (error: unknown) => {
-    noteFailure(error, services);
+    noteFailure(error, services, isOwnVersion(state.exchange, services.config()));
     throw error;
   };
   try {
@@ -47,10 +53,8 @@ export function answerFromEngine(
 
 export interface TargetedQuestion {
   services: EngineServices;
-  exchange: Exchange;
+  state: GatewayState;
   question: EngineQuestion;
-  /** Name of the route. */
-  route: string;
 }
 
 /** Rejects as `callEngine`; the target is released. Tries another if a peer was lost before it responded, or if this engine accepts no connection or refuses the request. */
@@ -63,20 +67,27 @@ async function askElsewhere(error: unknown, lost: EngineTarget, asked: TargetedQ
   // Another engine responds, but this one failed.
   if (lost.local) noteFailure(error, asked.services);
   asked.question.answer.restart?.();
-  await callTarget(substitute, asked);
+  // After another version, this deployment has its own substitute.
+  await (lost.version === undefined ? callTarget(substitute, asked) : askTarget(substitute, asked));
 }
 
 /** null: the error is returned to the client. */
 async function findSubstitute(
   error: unknown,
-  { origin }: EngineTarget,
-  { services, exchange }: TargetedQuestion,
+  { origin, version }: EngineTarget,
+  { services, state }: TargetedQuestion,
 ): Promise<EngineTarget | null> {
+  const { exchange } = state;
   const isLost =
     error instanceof EngineUnreachableError ||
     error instanceof PeerLostError ||
     error instanceof EngineRefusedError;
   if (!isLost || exchange.canceled || exchange.firstByteAt > 0) return null;
+  // This deployment has not been asked yet: it answers, or says why it cannot.
+  if (version !== undefined) {
+    exchange.nameVersion(services.config().name);
+    return acquire(services, state);
+  }
   const found = await services.capacity.acquireElsewhere(new Set([origin]), exchange.signal);
   if (!('target' in found)) return null;
   if (!exchange.canceled) return found.target;
@@ -87,11 +98,11 @@ async function findSubstitute(
 /** Never throws, and releases the target in each case. */
 function callTarget(
   target: EngineTarget,
-  { services, exchange, question, route }: TargetedQuestion,
+  { services, state: { exchange, route }, question }: TargetedQuestion,
 ): Promise<void> {
   try {
     const config = services.config();
-    const span = enterTarget(target, exchange, { services, route, config });
+    const span = enterTarget(target, exchange, { services, route: route.name, config });
     return callEngine({
       exchange,
       isPeer: !target.local,

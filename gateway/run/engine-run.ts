@@ -9,12 +9,15 @@ import type { Exchange, GatewayState } from '../http/exchange.ts';
 import { explainMissingEngine } from '../http/unavailability.ts';
 import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import { inSpan, type Span } from '../tracing/span.ts';
+import type { Traffic } from '../traffic/traffic.ts';
 
 export interface EngineServices {
   config: () => GatewayConfig;
   capacity: Capacity;
   findPool: (target: EngineTarget) => EnginePool;
   metrics: GatewayMetrics;
+  /** Absent: no other versions answer here. */
+  traffic?: Pick<Traffic, 'choose' | 'acquire'> | undefined;
   /** The engine failed a request: its health should be probed. */
   onEngineLost?: () => void;
 }
@@ -23,12 +26,41 @@ const SATURATED_RETRY_SECONDS = 5;
 
 /** Synchronous if a slot is free, else after waiting in line. Fails with ApiError if no engine has a slot. */
 export const acquireTarget = (
-  services: Pick<EngineServices, 'capacity' | 'config'>,
+  services: Pick<EngineServices, 'capacity' | 'config' | 'traffic'>,
   state: GatewayState,
 ): EngineTarget | Promise<EngineTarget> =>
-  inSpan(state.exchange.span, 'wait for a place', () => acquire(services, state));
+  inSpan(state.exchange.span, 'wait for a place', () => {
+    const version = chooseVersion(services, state);
+    return version === null ? acquire(services, state) : acquireAt(version, services, state);
+  });
 
-function acquire(
+function chooseVersion(
+  { traffic, config }: Pick<EngineServices, 'config' | 'traffic'>,
+  state: GatewayState,
+): string | null {
+  if (traffic === undefined || config().traffic === undefined) return null;
+  // What has no conversation is spread by itself.
+  state.conversation ??= state.exchange.requestId;
+  return traffic.choose(state.conversation);
+}
+
+/** At the version that the conversation belongs to; here if none of its replicas has a slot. */
+async function acquireAt(
+  version: string,
+  services: Pick<EngineServices, 'capacity' | 'config' | 'traffic'>,
+  state: GatewayState,
+): Promise<EngineTarget> {
+  const { exchange, conversation } = state;
+  const since = performance.now();
+  const target = await services.traffic!.acquire(version, conversation!, { signal: exchange.signal });
+  exchange.waitedMs += performance.now() - since;
+  if (exchange.canceled) target?.release();
+  exchange.check();
+  return target ?? acquire(services, state);
+}
+
+/** A slot of this deployment. */
+export function acquire(
   { capacity, config }: Pick<EngineServices, 'capacity' | 'config'>,
   state: GatewayState,
 ): EngineTarget | Promise<EngineTarget> {
@@ -56,7 +88,7 @@ interface Entry {
   services: Pick<EngineServices, 'metrics'>;
   /** Name of the route. */
   route: string;
-  config: Pick<GatewayConfig, 'enginePreset' | 'modelId'>;
+  config: Pick<GatewayConfig, 'enginePreset' | 'modelId' | 'name'>;
 }
 
 /** Notes where the request runs; the span of the call is the caller's to end. */
@@ -65,9 +97,11 @@ export function enterTarget(
   exchange: Exchange,
   { services, route, config }: Entry,
 ): Span | null {
-  if (!target.local) services.metrics.forwarded.inc();
+  if (!target.local && target.version === undefined) services.metrics.forwarded.inc();
   exchange.peer = target.local ? null : new URL(target.origin).hostname;
   const { enginePreset: provider, modelId: model } = config;
+  if (exchange.version !== null || target.version !== undefined)
+    exchange.nameVersion(target.version ?? config.name);
   return exchange.span && beginEngineSpan(exchange.span, target, { route, provider, model });
 }
 
@@ -76,12 +110,17 @@ export const isEngineFault = (error: unknown): boolean =>
   error instanceof AdapterMissingError ||
   (error instanceof ApiError && error.code === 'upstream_error' && !(error instanceof EngineMemoryError));
 
-/** Counts an engine's error, and triggers a health probe if it may be lost. */
+/** Whether this deployment's engines were asked last, not those of another version. */
+export const isOwnVersion = ({ version }: Exchange, { name }: Pick<GatewayConfig, 'name'>): boolean =>
+  version === null || version === name;
+
+/** Counts an engine's error, and triggers a health probe if it may be lost; not if it is another deployment's. */
 export function noteFailure(
   error: unknown,
   { metrics, onEngineLost }: Pick<EngineServices, 'metrics' | 'onEngineLost'>,
+  isOwn = true,
 ): void {
-  if (!(error instanceof ApiError) || error.status < 500) return;
+  if (!isOwn || !(error instanceof ApiError) || error.status < 500) return;
   metrics.engineErrors.inc({ reason: error instanceof EngineMemoryError ? 'out_of_memory' : error.code });
   if (isEngineFault(error)) onEngineLost?.();
 }

@@ -123,7 +123,8 @@ export async function startAdapterEndpoint(served: ServedAdapter, base: BasePart
       onPeers: served.notePeers,
     },
     isDraining: () => drain.isDraining,
-    peerToken: token,
+    // An adapter is no other deployment's version.
+    tokens: { peer: token, hop: null },
     self,
     peerPools,
     heartbeat: {
@@ -144,7 +145,7 @@ export async function startAdapterEndpoint(served: ServedAdapter, base: BasePart
     redis,
     engine: local,
     replica,
-    peers: { pools: peerPools, token },
+    peers: { pools: peerPools, token, traffic: null },
     telemetry: { log, metrics, tracer, usage },
     egress,
     storage,

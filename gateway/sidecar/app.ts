@@ -10,6 +10,7 @@ import { Ledger } from '../account/ledger.ts';
 import { Settlements } from '../account/settlements.ts';
 import { buildAudioHandlers } from '../audio/audio-routes.ts';
 import { Admissions, authenticateRequests } from '../auth/admission.ts';
+import { buildBatchHandlers } from '../batches/batch-routes.ts';
 import type { EngineTarget } from '../capacity/capacity.ts';
 import { buildTokenCheck, HELD_HEADER } from '../capacity/peer-protocol.ts';
 import type { Replica } from '../capacity/replica.ts';
@@ -36,7 +37,9 @@ import type { DeploymentUsage } from '../telemetry/usage.ts';
 import { buildModelHandlers } from '../text/model-routes.ts';
 import { buildTextHandlers } from '../text/text-routes.ts';
 import { buildTokenizerHandler } from '../text/tokenizer-info.ts';
+import type { Traffic } from '../traffic/traffic.ts';
 import type { Pools } from '../upstream/pools.ts';
+import { LineEndpoint } from './line-endpoint.ts';
 
 export interface SidecarAppOptions {
   /** Read for every request, so that published changes apply at once. */
@@ -48,6 +51,8 @@ export interface SidecarAppOptions {
     pools: Pools;
     /** The deployment's; null: no front holds requests. */
     token: string | null;
+    /** Hops to other versions; null: there are none. */
+    traffic: Traffic | null;
   };
   telemetry: Telemetry & { usage: DeploymentUsage };
   /** Which URLs of tenants may be fetched. */
@@ -67,6 +72,8 @@ export interface SidecarAppOptions {
 export interface SidecarApp {
   listener: RequestListener;
   cutOff: Pick<CutOff, 'refuse' | 'end'>;
+  /** Runs lines of batches. */
+  lines: LineEndpoint;
   /** Keys or credit have changed, or may have. */
   refreshLimits(): void;
   /** Settles pending usage, after the server has closed. */
@@ -82,7 +89,11 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   const egress = new EgressAgent(options.egress);
   const engines = {
     capacity: replica.capacity,
-    findPool: ({ local, origin }: EngineTarget) => (local ? engine.pool : peers.pools.get(origin)),
+    traffic: peers.traffic ?? undefined,
+    findPool: ({ local, origin, version }: EngineTarget) => {
+      if (version !== undefined) return peers.traffic!.findPool(origin);
+      return local ? engine.pool : peers.pools.get(origin);
+    },
     onEngineLost: engine.suspect,
     ranOutOfMemory: engine.ranOutOfMemory,
   };
@@ -99,25 +110,25 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
     clock: clocks.waits,
     isEnding: () => cutOff.isRefusing || options.isEnding(),
   };
+  const lines = new LineEndpoint({ config, engine, admissions, text: textServices, telemetry });
   const isReady = engine.isReady;
+  const stored = {
+    config,
+    countSlots: () => countSlots(config(), 0),
+    redis,
+    egress,
+    log,
+    metrics,
+    findUsage: () => usage,
+    ...engines,
+  };
   const handlers: Partial<Record<RouteName, Handler>> = {
     ...buildTextHandlers(textServices),
     ...(storage && buildAudioHandlers({ ...textServices, spool: storage.spool })),
     tokenizer_info: buildTokenizerHandler({ config, isReady, pool: engine.unwatchedPool }),
     ...buildModelHandlers({ config, isReady, contextLength: engine.contextLength }),
     ...buildDocumentHandlers(config),
-    ...(storage &&
-      buildMediaHandlers({
-        config,
-        countSlots: () => countSlots(config(), 0),
-        redis,
-        storage,
-        egress,
-        log,
-        metrics,
-        findUsage: () => usage,
-        ...engines,
-      })),
+    ...(storage && buildStoredHandlers({ ...stored, storage })),
   };
 
   const app = new Koa<GatewayState>();
@@ -127,6 +138,7 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   const model = () => ({ provider: config().enginePreset, model: config().modelId });
   const findService = () => (config().paused || config().deleting ? null : { slo: config().slo });
   app.use(answerErrors({ log, metrics, findUsage: () => usage, model, findService }));
+  app.use(nameOwnVersion(config));
   if (peers.token !== null) app.use(recognizeHeld(peers.token));
   app.use(cutOff.middleware);
   // 3. Pages of other origins, whose preflights carry no key.
@@ -150,14 +162,30 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   return {
     listener: createListener(app),
     cutOff,
+    lines,
     refreshLimits: () => void admissions.refresh(),
     close: async () => {
+      await lines.close();
       await admissions.refresh();
       await settlements.close();
       await egress.close();
     },
   };
 }
+
+/** Until another version is asked. */
+const nameOwnVersion =
+  (config: () => GatewayConfig): GatewayMiddleware =>
+  ({ state }, next) => {
+    const { traffic, name } = config();
+    if (traffic !== undefined) state.exchange.nameVersion(name);
+    return next();
+  };
+
+const buildStoredHandlers = (services: Parameters<typeof buildMediaHandlers>[0]) => ({
+  ...buildMediaHandlers(services),
+  ...buildBatchHandlers(services),
+});
 
 function recognizeHeld(peerToken: string): GatewayMiddleware {
   const isFronts = buildTokenCheck(heldToken(peerToken));

@@ -1,10 +1,13 @@
 /** One deployment served beside its engine. */
 import type { Server } from 'node:http';
+import { listBatchPaths } from '../../api/batch.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
+import { hopToken } from '../../api/identity.ts';
 import { listen } from '../../kit/http-server.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
 import { heartbeat, leave } from '../../redis/heartbeats/heartbeats.ts';
-import { readDeployment } from '../../redis/publication/published.ts';
+import { readDeployment, readReplicas } from '../../redis/publication/published.ts';
+import type { BatchWorker } from '../batches/batch-worker.ts';
 import { startReplica } from '../capacity/replica.ts';
 import { Slots } from '../capacity/replica-capacity.ts';
 import type { EgressSettings } from '../egress/agent.ts';
@@ -16,10 +19,12 @@ import { startWorker } from '../jobs/worker.ts';
 import { sampleLoad } from '../telemetry/load-sample.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { UsageMeter } from '../telemetry/usage.ts';
+import { Traffic } from '../traffic/traffic.ts';
 import { Pools } from '../upstream/pools.ts';
 import { serveAdapters } from './adapters.ts';
 import { createSidecarApp } from './app.ts';
 import { Drain } from './drain.ts';
+import { startLines } from './line-slots.ts';
 import { type LiveConfig, watchConfig } from './live-config.ts';
 import { createPassOn } from './passing-on.ts';
 import { endWork, isDrainOverdue } from './shutdown.ts';
@@ -29,7 +34,8 @@ export interface ModelEndpointOptions {
   initialConfig: GatewayConfig;
   connection: RedisConnection;
   engine: EngineAddress;
-  peerToken: string;
+  /** `storage`: the tokens of hops derive from it; '': there is none, and no hops. */
+  tokens: { peer: string; storage: string };
   /** What peers see of this replica. */
   self: { pod: string; address: string; port: number };
   /** Address to listen on; undefined = all. */
@@ -57,7 +63,7 @@ export interface ModelEndpoint {
 
 /** Listens when it resolves. Needs neither Redis nor the engine for that. */
 export async function startModelEndpoint(options: ModelEndpointOptions): Promise<ModelEndpoint> {
-  const { connection, self, peerToken, storage, egress } = options;
+  const { connection, self, tokens, storage, egress } = options;
   const { redis } = connection;
   const { log, metrics, tracer } = options.telemetry;
   const { namespace, name } = options.initialConfig;
@@ -74,21 +80,34 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
   const slots = new Slots(() => config().concurrency);
   const jobs: JobCounts = { running: 0, abandoned: 0 };
   const engine = new WatchedEngine({ address: options.engine, config, slots, metrics, log });
+  let lines: BatchWorker | null = null;
   const drain = new Drain({
     activity,
-    countWork: () => slots.inflight + jobs.running,
+    // A chunk may have no line in a slot for a moment.
+    countWork: () => slots.inflight + jobs.running + (lines?.running ?? 0),
     isEngineLost: engine.isLost,
     timeoutMs: options.drainTimeoutMs,
   });
   const meter = new UsageMeter({ redis, log, metrics });
   const usage = meter.of(namespace, name, isQueued(options.initialConfig));
+  const hopTokenOf =
+    tokens.storage === '' ? null : (deployment: string) => hopToken(tokens.storage, deployment);
+  const traffic =
+    hopTokenOf &&
+    new Traffic({
+      config,
+      token: hopTokenOf,
+      readReplicas: (deployment) => readReplicas(redis, namespace, deployment),
+      port: self.port,
+      onResend: () => metrics.resent.inc({ to: 'replica' }),
+    });
   const peerPools = new Pools({ onResend: () => metrics.resent.inc({ to: 'replica' }) });
   const replica = startReplica({
     config,
     engine,
     slots,
     isDraining: () => drain.isDraining,
-    peerToken,
+    tokens: { peer: tokens.peer, hop: hopTokenOf?.(name) ?? null },
     self,
     peerPools,
     heartbeat: {
@@ -112,16 +131,21 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     redis,
     engine,
     replica,
-    peers: { pools: peerPools, token: peerToken },
+    peers: { pools: peerPools, token: tokens.peer, traffic },
     telemetry,
     egress,
     storage,
     isEnding: () => isDrainOverdue(drain),
   });
 
+  lines =
+    listBatchPaths(options.initialConfig).length === 0
+      ? null
+      : startLines({ config, redis, storage, log, slots, engine, replica, drain, runner: app.lines, self });
   const announce = () => {
     replica.announce();
     worker?.wake();
+    lines?.wake();
   };
   engine.onPhaseChange((now, before) => {
     if (now.isReady && !before.isReady) drain.cancel({ isRestarted: before.phase === 'starting' });
@@ -129,12 +153,13 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     activity.setClosing(!now.isReady || drain.isDraining);
     announce();
   });
-  engine.onSleepChange(() => replica.announce());
+  engine.onSleepChange(announce);
   drain.onChange((isDraining) => {
     log.info(isDraining ? 'draining' : 'drain canceled');
     replica.announce();
-    if (isDraining) worker?.windDown(drain.remainingMs);
-    else worker?.resume();
+    for (const each of [worker, lines])
+      if (isDraining) each?.windDown(drain.remainingMs);
+      else each?.resume();
   });
   setDocumentationSite(live.current.documentationURL);
   live.onChange(({ documentationURL, sleeping }) => {
@@ -149,6 +174,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
 
   const adapters = serveAdapters({
     ...options,
+    peerToken: tokens.peer,
     live,
     engine,
     slots,
@@ -173,7 +199,10 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     engine,
     isReady: () => engine.isReady() && !adapters.isStarting(),
     drain,
-    wakeWorker: () => worker?.wake(true),
+    wakeWorker: () => {
+      worker?.wake(true);
+      lines?.wake();
+    },
     refreshLimits: () => {
       app.refreshLimits();
       adapters.refreshLimits();
@@ -186,13 +215,13 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
         .catch(() => {});
       const passOn = createPassOn({ pools: peerPools, listOpen: () => replica.listOpenPeers(), self });
       const work = { server, activity, cutOff: app.cutOff, drain, worker, retired, passOn };
-      await Promise.all([endWork(work), adapters.stop()]);
+      await Promise.all([endWork(work), lines?.stop(drain.remainingMs), adapters.stop()]);
       engine.stop();
       live.close();
       await app.close();
       await meter.close();
       await replica.close();
-      await Promise.all([peerPools.destroy(), engine.close()]);
+      await Promise.all([peerPools.destroy(), traffic?.close(), engine.close()]);
     },
   };
 }

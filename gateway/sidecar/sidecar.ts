@@ -61,7 +61,7 @@ export async function startSidecar(environment: SidecarEnvironment): Promise<Sid
       metricsPath: engineMetricsPath,
       ranOutOfMemory: environment.memoryMark === null ? null : watchMemoryMark(environment.memoryMark),
     },
-    peerToken: environment.peerToken,
+    tokens: { peer: environment.peerToken, storage: environment.storage.token },
     self: { pod: podName, address: podIP, port: httpPort },
     host,
     drainTimeoutMs: environment.drainTimeoutMs,

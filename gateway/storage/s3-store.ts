@@ -8,6 +8,7 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import type { StorageKeys } from '../../api/storage-keys.ts';
 import { createS3Client } from '../../kit/s3-client.ts';
 import type { EgressAgentOptions } from '../egress/agent.ts';
 import { BoundedHandler } from './bounded-handler.ts';
@@ -31,12 +32,9 @@ export interface S3StoreOptions {
   publicEndpoint: string | null;
   region: string;
   bucket: string;
-  /** Prepended to every key as is, such as `berth/`. */
-  prefix: string;
   /** false: the bucket is part of the host name. */
   pathStyle: boolean;
-  accessKeyId: string;
-  secretAccessKey: string;
+  keys: StorageKeys;
   provider: string | null;
   /** Egress rules, if a tenant chose the endpoint; null for the administrator's own. */
   egress: EgressAgentOptions | null;
@@ -147,7 +145,7 @@ export class S3Store implements ObjectStore {
 
   #place(key: string): { Bucket: string; Key: string } {
     if (!isBucketKey(key)) throw new RangeError(`"${key}" is not a valid object key`);
-    return { Bucket: this.bucket, Key: this.#options.prefix + key };
+    return { Bucket: this.bucket, Key: key };
   }
 
   async #ask<Answer>(call: string, send: () => Promise<Answer>): Promise<Answer> {
@@ -161,12 +159,12 @@ export class S3Store implements ObjectStore {
 }
 
 function createClient(options: S3StoreOptions, endpoint: string | null, agents: StoreAgents): S3Client {
-  const { region, pathStyle, accessKeyId, secretAccessKey } = options;
+  const { region, pathStyle, keys } = options;
   return createS3Client({
     endpoint,
     region,
     pathStyle,
-    keys: { accessKeyId, secretAccessKey },
+    keys,
     maxAttempts: ATTEMPTS,
     requestHandler: new BoundedHandler({
       httpAgent: agents.http,

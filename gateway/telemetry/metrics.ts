@@ -51,6 +51,8 @@ export interface GatewayMetrics {
   /** Label: task. Of the engine. */
   imageSeconds: Histogram;
   forwarded: Count;
+  /** Labels: version (name of the deployment that answered), code. Only with `spec.traffic`. */
+  versions: Tally;
   /** Label: to (`engine`, `replica`). */
   resent: Counter<'to'>;
   /** Label: choice (`own`, `peer`, `other`). */
@@ -173,6 +175,11 @@ export function createMetrics(labels: Record<string, string> = {}): GatewayMetri
     forwarded: createCount(register, {
       name: 'berth_gateway_forwarded_requests_total',
       help: 'Requests forwarded to a peer',
+    }),
+    versions: createTally(register, {
+      name: 'berth_gateway_version_requests_total',
+      help: 'Requests by the deployment that answered, where several share a URL',
+      labelNames: ['version', 'code'],
     }),
     resent: counter(
       'resent_requests_total',

@@ -1,4 +1,5 @@
 /** Which chats continue when their engine dies mid-stream, and what the next engine is asked (decision 0215). */
+import { traitsOf } from '../../api/engine-traits.ts';
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { getMember, setMembers } from './request-body.ts';
 
@@ -96,9 +97,9 @@ export function readContinuable(body: JSONObject, preset: string): Continuable |
   };
 }
 
-/** If both are set, vLLM uses the newer name; for others the larger limit, so that no response is cut short here. */
+/** If both are set, vLLM uses the newer name; of others the larger limit, so that no response is cut short here. */
 function decideMost(limits: Readonly<Record<string, number>>, preset: string): number {
-  const newer = preset === 'vllm' ? limits.max_completion_tokens : undefined;
+  const newer = traitsOf(preset).prefersNewerLimit ? limits.max_completion_tokens : undefined;
   const given = Object.values(limits);
   return newer ?? (given.length === 0 ? Infinity : Math.max(...given));
 }

@@ -8,7 +8,7 @@ import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { openLease } from '../http/json-body.ts';
 import { askTarget, type EngineQuestion } from '../run/engine-question.ts';
-import { acquireTarget, type EngineServices, noteFailure } from '../run/engine-run.ts';
+import { acquireTarget, type EngineServices, isOwnVersion, noteFailure } from '../run/engine-run.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { type Continuable, isUsedUp, writeContinuation } from './continuation.ts';
 
@@ -54,6 +54,8 @@ interface Loss {
   since: number;
   /** Origins of engines known to be lost. */
   origins: Set<string>;
+  /** The other deployment that the stream is of; null: this one. */
+  version: string | null;
   /** To find another one. */
   tries: number;
 }
@@ -100,13 +102,15 @@ class ContinuedAnswer {
   /** Null: the response is complete. Rejects if there is nothing to continue: nothing was sent, or the request is canceled. */
   async #ask(target: EngineTarget, body: Buffer): Promise<ApiError | null> {
     const services = this.#services;
-    const { exchange, route } = this.#state;
+    const state = this.#state;
+    const { exchange } = state;
     try {
       const question = { ...this.#question, body };
-      await askTarget(target, { services, exchange, question, route: route.name });
+      await askTarget(target, { services, state, question });
       return null;
     } catch (error) {
-      if (this.#question.filter.finish === null) noteFailure(error, services);
+      if (this.#question.filter.finish === null)
+        noteFailure(error, services, isOwnVersion(exchange, services.config()));
       if (exchange.canceled || !(error instanceof ApiError)) throw error;
       // The client's own retry is just as good.
       if (exchange.firstByteAt === 0) throw error;
@@ -123,9 +127,12 @@ class ContinuedAnswer {
 
   #noteLoss(error: ApiError, { origin }: EngineTarget): void {
     const { hasProgress } = this.#question.filter;
+    const { exchange } = this.#state;
+    // It may have started at another one than was asked first.
+    const version = isOwnVersion(exchange, this.#services.config()) ? null : exchange.version;
     // The client gets the error that broke the stream, not those of the recovery.
     if (this.#loss === null || hasProgress)
-      this.#loss = { error, since: this.#clock.now(), origins: new Set(), tries: 0 };
+      this.#loss = { error, since: this.#clock.now(), origins: new Set(), version, tries: 0 };
     this.#loss.origins.add(origin);
     // An engine that never received the request does not count.
     if (this.#isUntouched(error)) this.#continuations--;
@@ -180,10 +187,16 @@ class ContinuedAnswer {
     await sleep(this.#clock, ms, this.#state.exchange.signal);
   }
 
-  async #tryTarget({ since, origins }: Loss): Promise<EngineTarget | null> {
-    const { capacity } = this.#services;
-    const { exchange, keyHash: id, priority = 0 } = this.#state;
+  async #tryTarget({ since, origins, version }: Loss): Promise<EngineTarget | null> {
+    const { capacity, traffic } = this.#services;
+    const { exchange, keyHash: id, priority = 0, conversation } = this.#state;
     const elapsedMs = this.#clock.now() - since;
+    // Another version would continue in other words.
+    if (version !== null && traffic)
+      return traffic.acquire(version, conversation!, {
+        signal: exchange.signal,
+        ...(elapsedMs < NOTICED_MS && { lost: origins }),
+      });
     if (elapsedMs < NOTICED_MS) return findTarget(await capacity.acquireElsewhere(origins, exchange.signal));
     const late = new AbortController();
     const cancelTimer = this.#clock.after(Math.max(0, MAX_PAUSE_MS - elapsedMs), () => late.abort());

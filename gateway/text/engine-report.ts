@@ -4,6 +4,7 @@
  */
 import type { Dispatcher } from 'undici';
 import type { ModelKind } from '../../api/engine-presets.ts';
+import { type EngineTraits, traitsOf } from '../../api/engine-traits.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { type Clock, systemClock } from '../../kit/clock.ts';
 import { isObject } from '../../kit/json.ts';
@@ -24,17 +25,17 @@ interface Source {
   readTools?(answer: unknown): unknown;
 }
 
-const MODEL_LIST: Source = {
-  path: '/v1/models',
-  read: (answer) => {
-    const first: unknown = isObject(answer) && Array.isArray(answer.data) ? answer.data[0] : null;
-    return isObject(first) ? first.max_model_len : null;
+const SOURCES: Readonly<Record<EngineTraits['contextSource'], Source>> = {
+  // Engines that do not report it leave it unknown.
+  models: {
+    path: '/v1/models',
+    read: (answer) => {
+      const first: unknown = isObject(answer) && Array.isArray(answer.data) ? answer.data[0] : null;
+      return isObject(first) ? first.max_model_len : null;
+    },
   },
-};
-/** All others list it with the model; those that do not report it leave it unknown. */
-const SOURCES: Readonly<Record<string, Source>> = {
   // Per slot: the context is shared between concurrent requests.
-  'llama-cpp': {
+  props: {
     path: '/props',
     read: (answer) => {
       const settings = isObject(answer) ? answer.default_generation_settings : null;
@@ -45,7 +46,7 @@ const SOURCES: Readonly<Record<string, Source>> = {
         ? answer.chat_template_caps.supports_tools
         : null,
   },
-  tei: { path: '/info', read: (answer) => (isObject(answer) ? answer.max_input_length : null) },
+  info: { path: '/info', read: (answer) => (isObject(answer) ? answer.max_input_length : null) },
 };
 
 /** Kinds whose requests are counted in tokens. */
@@ -96,7 +97,7 @@ export class EngineReport {
   }
 
   async #ask(): Promise<void> {
-    const { path, read, readTools } = SOURCES[this.#options.config().enginePreset] ?? MODEL_LIST;
+    const { path, read, readTools } = SOURCES[traitsOf(this.#options.config().enginePreset).contextSource];
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     try {
       const request = { path, method: 'GET', signal, maxBytes: MAX_ANSWER_BYTES } as const;

@@ -2,14 +2,12 @@
  * What an engine leaves out of a request without an error (docs/api.md, "Parameters that the engine ignores"). By the sources of
  * llama.cpp's server, build 11669, and by its answers. Pure.
  */
+import { traitsOf } from '../../api/engine-traits.ts';
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import type { JsonBody } from '../http/body-parsing.ts';
 import type { ApiError } from '../http/error-response.ts';
 import { refuseParameter } from '../http/parameter-error.ts';
 import { isClientTool } from './hosted-tools.ts';
-
-/** The only one that is known to ignore anything without an error. */
-export const PRESET_THAT_IGNORES = 'llama-cpp';
 
 /** What is known of the engine. */
 export interface KnownEngine {
@@ -58,7 +56,7 @@ function readToolSchema(tool: unknown): unknown {
 
 /** Names for the client, none if the engine is not known to ignore anything. */
 export function listIgnored(body: JsonBody, path: string, { preset, takesTools }: KnownEngine): string[] {
-  if (preset !== PRESET_THAT_IGNORES) return [];
+  if (!traitsOf(preset).ignoresParameters) return [];
   const sources = SOURCES[path];
   if (!sources) return [];
   const { text, tool_choice: choice } = body.value;
@@ -82,7 +80,7 @@ export const isReportAwaited = (
   path: string,
   { preset, takesTools }: KnownEngine,
 ): boolean =>
-  preset === PRESET_THAT_IGNORES &&
+  traitsOf(preset).ignoresParameters &&
   SOURCES[path] !== undefined &&
   hasTools(body, path) &&
   takesTools() === null;

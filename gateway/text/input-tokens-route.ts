@@ -2,6 +2,7 @@
  * OpenAI's count of a response's input (docs/api.md, "POST /v1/responses/input_tokens"). Of the presets only llama.cpp has the route; the
  * others count the same conversation as a message of Anthropic's API.
  */
+import { traitsOf } from '../../api/engine-traits.ts';
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { isTooDeep } from '../../kit/json-cost.ts';
 import { refuseParameter } from '../http/parameter-error.ts';
@@ -25,11 +26,9 @@ export const INPUT_TOKENS: TextRoute = {
   readUsage: () => null,
 };
 
-const MESSAGE_COUNTERS = new Set(['vllm', 'sglang', 'simulator']);
-
 /** Throws ApiError. */
 export function translateCount(value: JSONObject, preset: string): Translation {
-  if (!MESSAGE_COUNTERS.has(preset)) return { path: INPUT_TOKENS.path, read: readCount };
+  if (!traitsOf(preset).countsMessages) return { path: INPUT_TOKENS.path, read: readCount };
   const body = writeMessage(value);
   return { path: COUNT_TOKENS.path, body, media: readBlockMedia(body).media, read: readCount };
 }

@@ -1,4 +1,5 @@
 /** Chat, completions and embeddings (docs/api.md, "POST /v1/chat/completions" and the two that follow). */
+import { traitsOf } from '../../api/engine-traits.ts';
 import type { JSONObject } from '../../kit/json.ts';
 import { readOpenAIUsage } from '../engine/answer.ts';
 import { completeChoiceUsage } from '../engine/choice-usage.ts';
@@ -73,7 +74,7 @@ function checkEmbedded({ input, messages }: JSONObject, preset: string): void {
   const hasMessages = messages !== undefined && messages !== null;
   if (input === undefined || input === null) {
     if (!hasMessages) throw requireParameter('input', EMBEDDING_FIELDS.input!.allowed);
-    if (preset === 'vllm') return;
+    if (traitsOf(preset).embedsMessages) return;
     throw refuseParameter(
       'unsupported_parameter',
       'messages',
@@ -97,7 +98,7 @@ const MAX_IN_BYTES = 2_048;
 function checkEncoding(body: JSONObject, preset: string): void {
   const { encoding_format: encoding } = body;
   if (!isBytes(encoding)) return;
-  if (preset !== 'vllm')
+  if (!traitsOf(preset).hasVectorFormats)
     throw refuseParameter(
       'unsupported_value',
       'encoding_format',
@@ -126,7 +127,7 @@ function readVectors(body: JSONObject, preset: string): VectorsRequest {
     ...countInputs(body),
     encoding: (body.encoding_format as VectorsRequest['encoding'] | null | undefined) ?? 'float',
     format:
-      preset === 'vllm' && body.encoding_format === 'base64'
+      traitsOf(preset).hasVectorFormats && body.encoding_format === 'base64'
         ? readFormat(body.embed_dtype, body.endianness)
         : FLOATS,
   };

@@ -1,4 +1,5 @@
 /** Rerank and score; engines without a route that scores pairs use their rerank route. */
+import { traitsOf } from '../../api/engine-traits.ts';
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { readOpenAIUsage } from '../engine/answer.ts';
 import { type ExpectedResults, nameInput, readResults, refuse } from '../engine/input-results.ts';
@@ -110,8 +111,6 @@ const ALIASES: readonly (readonly [string, readonly string[]])[] = [
   ['text_2', ['documents', 'items', 'data_2']],
 ];
 const ALIAS_NAMES = ALIASES.flatMap(([, aliases]) => aliases);
-/** Engines with a route of their own to score pairs. */
-const SCORING = new Set(['vllm', 'simulator', 'custom']);
 
 /** Throws ApiError. */
 export function translateScore(given: JSONObject, preset: string): Translation {
@@ -131,7 +130,7 @@ export function translateScore(given: JSONObject, preset: string): Translation {
     );
   const estimate = countTokens(ones, others);
   const expected = { member: 'text_2', count: others.length };
-  if (SCORING.has(preset))
+  if (traitsOf(preset).hasScoreRoute)
     return {
       path: '/v1/score',
       body: { ...passOn(given, SCORE_FIELDS, ALIAS_NAMES), text_1: value.text_1, text_2: value.text_2 },

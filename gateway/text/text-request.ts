@@ -1,4 +1,5 @@
 /** Parses a text request and builds what the engine is sent. */
+import { traitsOf } from '../../api/engine-traits.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { listPromptSizes } from '../engine/choice-usage.ts';
 import type { Reading } from '../engine/whole-answer.ts';
@@ -61,7 +62,8 @@ export function readTextRequest(
           priority,
           usage: {
             include_usage: isStream && route.stream!.needsUsageOption && !isUsageWanted,
-            continuous_usage_stats: continuable !== null && reportsUsageContinuously(model.enginePreset),
+            continuous_usage_stats:
+              continuable !== null && traitsOf(model.enginePreset).reportsUsageContinuously,
           },
         }),
     priority,
@@ -121,10 +123,6 @@ function decidePriority({ enginePriority }: Model, keyPriority: number): number 
   if (enginePriority === undefined || keyPriority === 0) return 0;
   return enginePriority === 'lower-first' ? -keyPriority : keyPriority;
 }
-
-/** Engines that report usage in every frame on request. */
-const CONTINUOUS_PRESETS = new Set(['vllm', 'sglang', 'simulator']);
-export const reportsUsageContinuously = (preset: string): boolean => CONTINUOUS_PRESETS.has(preset);
 
 /** The client's other stream options are kept. Null: nothing to set. */
 function writeUsageOptions(body: JsonBody, usage: UsageOptions): string | null {

@@ -1,6 +1,7 @@
 /** The text routes: from a JSON body to the engine's response, whole or streamed, with its usage settled. */
 
-import type { Bill, Meter } from '../account/account.ts';
+import { traitsOf } from '../../api/engine-traits.ts';
+import type { Bill, Meter, Payer } from '../account/account.ts';
 import type { Ledger } from '../account/ledger.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { type Answer, estimateUsage } from '../engine/answer.ts';
@@ -16,14 +17,15 @@ import { openLease, readJsonBody } from '../http/json-body.ts';
 import { refuseAsUnavailable } from '../http/unavailability.ts';
 import { answerFromEngine, noticeEngine, reserveLazily } from '../run/engine-question.ts';
 import { startRequestDeadline } from '../run/engine-run.ts';
+import { readConversation } from '../traffic/conversation.ts';
 import { askContinued, type ContinuationServices } from './continued-answer.ts';
-import { isReportAwaited, listIgnored, PRESET_THAT_IGNORES, refuseIgnored } from './ignored-parameters.ts';
+import { isReportAwaited, listIgnored, refuseIgnored } from './ignored-parameters.ts';
 import { INPUT_TOKENS } from './input-tokens-route.ts';
 import { inlineMedia } from './media-inlining.ts';
 import { COUNT_TOKENS, MESSAGES } from './messages-route.ts';
 import { CHAT, COMPLETIONS, EMBEDDINGS } from './openai-routes.ts';
 import { RESPONSES } from './responses-route.ts';
-import { readTextRequest, reportsUsageContinuously, type TextRequest } from './text-request.ts';
+import { readTextRequest, type TextRequest } from './text-request.ts';
 import type { TextRoute } from './text-route.ts';
 import { DETOKENIZE, RERANK, RERANK_V2, SCORE, TOKENIZE } from './translated-routes.ts';
 
@@ -58,6 +60,7 @@ async function serveText(route: TextRoute, services: TextServices, state: Gatewa
     interpret: (body) => {
       const request = readTextRequest(body, route, config, state.priority);
       nameIgnored(body, { route, services, exchange });
+      if (config.traffic) state.conversation = readConversation(body.value, state.keyHash) ?? undefined;
       if (route.readPrompt) state.prefix = services.readPrefix?.(route.readPrompt(body.value));
       return request;
     },
@@ -93,7 +96,7 @@ function nameIgnored(
   { route, services, exchange }: Pick<TextCall, 'route' | 'services'> & Pick<GatewayState, 'exchange'>,
 ): void {
   const { enginePreset: preset, unsupported } = services.config();
-  if (preset !== PRESET_THAT_IGNORES) return;
+  if (!traitsOf(preset).ignoresParameters) return;
   const engine = { preset, takesTools: services.takesTools };
   const names = listIgnored(body, route.path, engine);
   if (unsupported !== 'Reject') {
@@ -117,7 +120,7 @@ function askForAnswer(call: TextCall): Promise<void> {
   const reserve = reserveLazily(state);
   const headers = describePayload(request, enginePreset);
   if (continuable) {
-    const isUsageContinuous = reportsUsageContinuously(enginePreset);
+    const isUsageContinuous = traitsOf(enginePreset).reportsUsageContinuously;
     const filter = new ContinuedFilter({ ...request, ...continuable, modelId, isUsageContinuous, reserve });
     const answer = new StreamAnswer(state.exchange, filter);
     state.exchange.account.meter = new TextMeter(answer, call);
@@ -136,8 +139,8 @@ const FOR_JSON: readonly string[] = [...JSON_BODY, 'application/json'];
 
 function describePayload({ isStream, vectors, priority }: TextRequest, preset: string): readonly string[] {
   const headers = isStream ? FOR_STREAM : isBytes(vectors?.encoding) ? FOR_BYTES : FOR_JSON;
-  // vLLM does not read it in the body of messages.
-  return priority !== 0 && preset === 'vllm' ? [...headers, 'x-vllm-priority', String(priority)] : headers;
+  const name = priority === 0 ? null : traitsOf(preset).priorityHeader;
+  return name === null ? headers : [...headers, name, String(priority)];
 }
 
 function openAnswer({ route, state, request }: TextCall, modelId: string, reserve: Reserve): Answer {
@@ -160,20 +163,21 @@ function openAnswer({ route, state, request }: TextCall, modelId: string, reserv
 class TextMeter implements Meter {
   readonly #answer: Answer;
   readonly #ledger: Ledger;
-  readonly #sha256: string;
+  readonly #payer: Payer;
   readonly #promptBytes: number;
 
   constructor(answer: Answer, { services, state, request }: TextCall) {
     this.#answer = answer;
     this.#ledger = services.ledger;
-    this.#sha256 = state.keyHash;
+    const { keyHash, budgets } = state;
+    this.#payer = { keyHash, budgets };
     this.#promptBytes = request.promptBytes;
   }
 
   charge(): Bill | null {
     const { usage, estimatedTokens } = this.#answer;
-    if (usage) return this.#ledger.chargeTokens(this.#sha256, usage);
+    if (usage) return this.#ledger.chargeTokens(this.#payer, usage);
     if (estimatedTokens === null) return null;
-    return this.#ledger.chargeTokens(this.#sha256, estimateUsage(this.#promptBytes, estimatedTokens));
+    return this.#ledger.chargeTokens(this.#payer, estimateUsage(this.#promptBytes, estimatedTokens));
   }
 }

@@ -1,4 +1,5 @@
 /** Tokenize and detokenize, with vLLM's API; other engines have their own. */
+import { type EngineTraits, traitsOf } from '../../api/engine-traits.ts';
 import { isObject, type JSONObject } from '../../kit/json.ts';
 import { refuseParameter, requireParameter } from '../http/parameter-error.ts';
 import { CONVERSATION, type Fields, FLAG, TEXT } from './fields.ts';
@@ -99,11 +100,17 @@ const LLAMA: Dialect = {
   }),
 };
 
-const DIALECTS: Readonly<Record<string, Dialect>> = { sglang: SGLANG, tei: TEI, 'llama-cpp': LLAMA };
+const DIALECTS: Readonly<Record<EngineTraits['tokenDialect'], Dialect>> = {
+  vllm: VLLM,
+  sglang: SGLANG,
+  tei: TEI,
+  'llama-cpp': LLAMA,
+};
+const dialectOf = (preset: string): Dialect => DIALECTS[traitsOf(preset).tokenDialect];
 
 /** Throws ApiError. */
 export function translateTokenize(value: JSONObject, preset: string): Translation {
-  const dialect = DIALECTS[preset] ?? VLLM;
+  const dialect = dialectOf(preset);
   const { prompt, messages, add_special_tokens: withSpecial } = value;
   const isChat = Array.isArray(messages);
   if (!isText(prompt) && !isChat) throw requireParameter('prompt', 'a string');
@@ -122,7 +129,7 @@ export function translateTokenize(value: JSONObject, preset: string): Translatio
 
 /** Throws ApiError. */
 export function translateDetokenize(value: JSONObject, preset: string): Translation {
-  return (DIALECTS[preset] ?? VLLM).detokenize(value.tokens);
+  return dialectOf(preset).detokenize(value.tokens);
 }
 
 function readTokens(tokens: unknown, maxLength?: unknown): JSONObject | null {

@@ -3,8 +3,14 @@ import { randomBytes } from 'node:crypto';
 import type { TracingSettings } from '../../kit/tracing-settings.ts';
 import { SpanExporter, type TracerOptions } from './exporter.ts';
 import type { SpanRecord } from './otlp.ts';
-import type { Attributes, Span, SpanOptions, Tracer } from './span.ts';
-import { isSampled, type TraceContext } from './trace-context.ts';
+import {
+  type Attributes,
+  isSampled,
+  type Span,
+  type SpanOptions,
+  type TraceContext,
+  type Tracer,
+} from './span.ts';
 
 export function createTracer(
   { endpoint, sampleRatio }: TracingSettings,

@@ -2,8 +2,7 @@
 import type { RedisClient } from '../../redis/client.ts';
 import type { Attempt, LeasedDelivery } from '../../redis/deliveries/delivery-calls.ts';
 import { readRequestTrace } from '../../redis/requests/request-trace.ts';
-import type { Span, Tracer } from '../tracing/span.ts';
-import { readTraceContext } from '../tracing/trace-context.ts';
+import { readTraceContext, type Span, type Tracer } from '../tracing/span.ts';
 
 export async function beginAttemptSpan(
   tracer: Tracer,

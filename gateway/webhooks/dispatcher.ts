@@ -19,15 +19,20 @@ import type { Span } from '../tracing/span.ts';
 import { type AttemptTiming, attemptDelivery, DELIVERY_TIMING } from './attempt.ts';
 import { endAttemptSpan } from './attempt-span.ts';
 
-export interface DispatcherOptions {
-  redis: RedisClient;
-  agent: Pick<EgressAgent, 'request'>;
+/** What the operator has published of a workspace. */
+export interface PublishedWebhooks {
   /** The current ones: an event goes to all that were published before it. */
   readEndpoints: (namespace: string) => Promise<ReadonlyMap<string, PublishedEndpoint>>;
   /** Recently cached, for each attempt. */
   recallEndpoints: (namespace: string) => Promise<ReadonlyMap<string, PublishedEndpoint>>;
   /** Decrypted; null = the workspace has none. */
   readSecrets: (namespace: string) => Promise<WorkspaceSecrets | null>;
+}
+
+export interface DispatcherOptions {
+  redis: RedisClient;
+  agent: Pick<EgressAgent, 'request'>;
+  published: PublishedWebhooks;
   /** An inline callback failed permanently. */
   onAbandoned: (delivery: AbandonedDelivery) => void;
   onAttempt?: (delivery: LeasedDelivery, isDelivered: boolean, seconds: number) => void;
@@ -133,10 +138,10 @@ export class Dispatcher {
       this.#wakeLater(namespace, workspace, fullForMs);
       return false;
     }
-    const { redis, readEndpoints } = this.#options;
+    const { redis, published } = this.#options;
     const events = await takeEvents(redis, namespace, { limit: EVENT_BATCH_SIZE, leaseMs: LEASE_MS });
     if (events.length === 0) return false;
-    const endpoints = await readEndpoints(namespace);
+    const endpoints = await published.readEndpoints(namespace);
     const made = await Promise.all(
       events.map((event) =>
         expandEvent(redis, { ...event, namespace }, listDeliveryTargets(event, endpoints)),
@@ -196,7 +201,7 @@ export class Dispatcher {
 
   /** Read for each attempt, so that a rolled secret applies at once; null if there is none. */
   async #findSecret(delivery: LeasedDelivery): Promise<SigningSecrets | null> {
-    const { recallEndpoints, readSecrets } = this.#options;
+    const { recallEndpoints, readSecrets } = this.#options.published;
     const secrets = await readSecrets(delivery.namespace);
     return secrets && chooseSecret(delivery, secrets, await recallEndpoints(delivery.namespace));
   }

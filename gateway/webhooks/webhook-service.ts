@@ -80,9 +80,11 @@ export function startWebhooks(options: WebhookServiceOptions): WebhookService {
   const dispatcher = new Dispatcher({
     redis,
     agent,
-    readEndpoints: (namespace) => readEndpoints(redis, namespace),
-    recallEndpoints: async (namespace) => endpoints.get(namespace),
-    readSecrets: async (namespace) => openSecrets(namespace, await readSigningSecret(redis, namespace)),
+    published: {
+      readEndpoints: (namespace) => readEndpoints(redis, namespace),
+      recallEndpoints: async (namespace) => endpoints.get(namespace),
+      readSecrets: async (namespace) => openSecrets(namespace, await readSigningSecret(redis, namespace)),
+    },
     onAbandoned: ({ namespace }) => ownerMail.wake(namespace),
     onAttempt: options.onAttempt,
     beginSpan: tracer ? (delivery) => beginAttemptSpan(tracer, redis, delivery) : undefined,

@@ -1,5 +1,6 @@
 /** Reconciles one APIKey: creates a key if none was given, publishes its hash, and reports its state. */
 import type { APIKey } from '../../api/api-key.ts';
+import type { BudgetStatus } from '../../api/budget-spec.ts';
 import { generateApiKey, hashApiKey, hintApiKey } from '../../api/identity.ts';
 import { API_KEY_SECRET_FIELD, apiKeySecretName } from '../../api/names.ts';
 import { controllerOf, type KubeObject, splitKey } from '../../kube/object.ts';
@@ -8,6 +9,7 @@ import type { Requeue } from '../../kube/work-queue.ts';
 import { BERTH_RESOURCES } from '../framework/berth-resources.ts';
 import { ensureSecret, ReadSecrets } from '../framework/ensure-secret.ts';
 import { type ReconcileContext, Reconciler } from '../framework/reconciler.ts';
+import { BUDGET_INTERVAL_MS, BudgetStates, type ReadBudget } from '../status/budget.ts';
 import { ACCEPTED, type Verdict, verdict } from '../status/condition-list.ts';
 import type { Problem } from '../status/problem.ts';
 import { stallOf } from '../status/readiness.ts';
@@ -25,15 +27,17 @@ interface Source {
 
 type CreatedKey = Pick<Source, 'hint'> & { sha256: string };
 
-export type KeyContext = ReconcileContext & { keys: KeyStore };
+export type KeyContext = ReconcileContext & { keys: KeyStore; readBudget: ReadBudget };
 
 export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
   /** The keys that were created here. */
   readonly #created: ReadSecrets<CreatedKey>;
+  readonly #budgets: BudgetStates;
 
   constructor(context: KeyContext) {
     super(context, { resource: BERTH_RESOURCES.APIKey, cache: context.view.keys, store: context.keys });
     this.#created = new ReadSecrets(context.view.secrets);
+    this.#budgets = new BudgetStates(context);
   }
 
   override reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
@@ -50,6 +54,7 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
   protected async handleRemoval(key: string): Promise<Requeue> {
     const { namespace, name } = splitKey(key);
     this.#created.delete(`${namespace}/${apiKeySecretName(name)}`);
+    this.#budgets.forget(namespace!, { kind: 'key', name });
     return {};
   }
 
@@ -67,7 +72,7 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
     const requeue = this.#untilExpiry(key);
     const source = await this.#resolve(live, key, signal);
     await this.#write(live, source, key, signal);
-    return requeue;
+    return key.spec.budget ? soonest(requeue, BUDGET_INTERVAL_MS) : requeue;
   }
 
   /** The key's source: its hash in the spec, or a Secret that is created here. */
@@ -117,6 +122,14 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
     return left > 0 ? { requeueAfterMs: Math.min(left, MAX_WAIT_MS) } : {};
   }
 
+  async #findBudget({ metadata, spec, status }: APIKey): Promise<BudgetStatus | undefined> {
+    const { namespace, name } = metadata;
+    const holder = { kind: 'key', name } as const;
+    return (
+      spec.budget && this.#budgets.find(namespace, holder, { budget: spec.budget, known: status.budget })
+    );
+  }
+
   async #write(
     live: KubeObject,
     source: Source,
@@ -131,12 +144,16 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
         : (['Active', conditions.Active] as const);
     await this.writeStatus(live, {
       conditions,
-      fields: { hint, secretName, sha256 },
+      fields: { hint, secretName, sha256, budget: key && (await this.#findBudget(key)) },
       event: subject.status === 'False' ? { condition, type: 'Warning' } : undefined,
       signal,
     });
   }
 }
+
+const soonest = ({ requeueAfterMs = MAX_WAIT_MS }: Requeue, ms: number): Requeue => ({
+  requeueAfterMs: Math.min(requeueAfterMs, ms),
+});
 
 /** One that is disabled or expired, as its spec says, is ready, but not active. */
 export function describeKey(accepted: Verdict, key: APIKey | undefined, now: number) {

@@ -1,10 +1,14 @@
 /** All APIKeys as last seen, with the hash that each claims. */
 import { type APIKey, apiKey } from '../../api/api-key.ts';
+import { encodeBudget } from '../../api/budget.ts';
+import { toBudget } from '../../api/budget-spec.ts';
 import type { PublishedKey } from '../../api/redis-keys.ts';
 import type { KubeObject } from '../../kube/object.ts';
 import { toMillis } from '../../kube/time.ts';
+import type { RememberedBudget } from '../../redis/admission/budgets.ts';
 import { ClaimIndex } from '../framework/claim-index.ts';
 import { type Parsed, ParsedStore, type RawObject } from '../framework/parsed-store.ts';
+import { rememberBudget } from '../status/budget.ts';
 
 export class KeyStore extends ParsedStore<APIKey> {
   readonly #hashes = new ClaimIndex();
@@ -45,6 +49,18 @@ export class KeyStore extends ParsedStore<APIKey> {
     return published;
   }
 
+  /** What the statuses of a namespace's keys say of their budgets. */
+  budgets(namespace: string): RememberedBudget[] {
+    return [...this.keys(namespace)].flatMap((key) => {
+      const parsed = this.get(key);
+      if (!parsed?.ok) return [];
+      const { metadata, spec, status } = parsed.value;
+      return spec.budget
+        ? rememberBudget({ kind: 'key', name: metadata.name }, spec.budget, status.budget)
+        : [];
+    });
+  }
+
   /** The one of this hash that they may accept. */
   publishedAs(namespace: string, sha256: string): PublishedKey | undefined {
     const owner = this.owner(namespace, sha256);
@@ -69,6 +85,9 @@ const toPublished = ({ metadata, spec }: APIKey): PublishedKey => ({
   exp: spec.expiresAt === undefined ? 0 : Math.max(1, Math.floor(Date.parse(spec.expiresAt) / 1000)),
   off: spec.disabled ? 1 : 0,
   ...(spec.priority !== 0 && { pri: spec.priority }),
+  ...(spec.owner !== undefined && { own: spec.owner }),
+  ...(spec.deployments && { dep: spec.deployments.join(',') }),
+  ...(spec.budget && { bud: encodeBudget(toBudget(spec.budget)) }),
 });
 
 /** The hashes that a cached object claims; a stub claims none. */

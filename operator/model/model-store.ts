@@ -18,6 +18,11 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
   /** Keys of adapters by the key of their base, and the other way round. */
   readonly #adapters = new Map<string, Set<string>>();
   readonly #bases = new Map<string, string>();
+  /** Keys of deployments by the key of a version that answers some of their requests, and the other way round. */
+  readonly #entries = new Map<string, Set<string>>();
+  readonly #members = new Map<string, readonly string[]>();
+  /** What those deployments see of each, as text. */
+  readonly #offered = new Map<string, string>();
   /** What others see of each, as text: it changes less often than the object. */
   readonly #seen = new Map<string, string>();
   /** Adapters and their bases as last valid: one that cannot be read for a moment is served on. */
@@ -34,13 +39,16 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
   }
 
   protected onPut(key: string, { metadata }: RawObject, parsed: Parsed<ModelDeployment>): string[] {
+    const affected = this.#noteOffer(key, parsed);
     // It may be a newer version's, or a mistake: others must not take over what it owned meanwhile.
-    if (!parsed.ok) return [];
+    if (!parsed.ok) return affected;
+    this.#noteMembers(key, parsed.value);
     const claim = { key, since: toMillis(metadata.creationTimestamp) };
     return [
       ...this.#claimHost(parsed.value, claim),
       ...this.#claimId(parsed.value, claim),
       ...this.#noteAdapter(key, parsed.value),
+      ...affected,
     ];
   }
 
@@ -49,10 +57,44 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
     this.#obstacles.delete(key);
     this.#seen.delete(key);
     this.#valid.delete(key);
+    this.#offered.delete(key);
+    this.#forgetMembers(key);
     const base = this.#bases.get(key);
     if (base !== undefined) this.#forgetAdapter(key, base);
     const related = base === undefined ? this.listAdapters(key) : [base, ...this.listAdapters(base)];
-    return [...this.#hosts.release(key), ...this.#ids.release(key), ...related];
+    return [...this.#hosts.release(key), ...this.#ids.release(key), ...related, ...this.#listEntries(key)];
+  }
+
+  /** Returns the deployments that name this one in their traffic, if they see a change of it. */
+  #noteOffer(key: string, parsed: Parsed<ModelDeployment>): string[] {
+    const { metadata, status } = parsed.ok ? parsed.value : {};
+    const isReady = (status?.readyReplicas ?? 0) > 0;
+    const offer = JSON.stringify([metadata?.generation, metadata?.deletionTimestamp, isReady]);
+    if (this.#offered.get(key) === offer) return [];
+    this.#offered.set(key, offer);
+    return this.#listEntries(key);
+  }
+
+  #listEntries(key: string): string[] {
+    return [...(this.#entries.get(key) ?? [])].sort();
+  }
+
+  #noteMembers(key: string, { metadata, spec }: ModelDeployment): void {
+    this.#forgetMembers(key);
+    const members = (spec.traffic ?? []).map(({ deployment }) => `${metadata.namespace}/${deployment}`);
+    if (members.length === 0) return;
+    this.#members.set(key, members);
+    for (const member of members)
+      this.#entries.set(member, (this.#entries.get(member) ?? new Set()).add(key));
+  }
+
+  #forgetMembers(key: string): void {
+    for (const member of this.#members.get(key) ?? []) {
+      const entries = this.#entries.get(member);
+      entries?.delete(key);
+      if (entries?.size === 0) this.#entries.delete(member);
+    }
+    this.#members.delete(key);
   }
 
   /** Returns who depends on a change: the base, its other adapters, and the adapter itself, whose download may have ended. */

@@ -8,6 +8,7 @@ import type { FrontRole } from '../resources/front-slices.ts';
 import { frontRouteName } from '../resources/route.ts';
 import type { ModelContext } from './context.ts';
 import { registrationIdOf } from './model-store.ts';
+import { evaluateTraffic, listShares } from './traffic.ts';
 
 /** Everything is reconciled again after this time in any case, in case an input is missing here. */
 const MAX_AGE_MS = 3_600_000;
@@ -109,6 +110,7 @@ export function describeInputs(
         deletionTimestamp,
         status.adapter,
       ]),
+    traffic: listShares(models, model),
     sidecarGrant: sidecars.grantOf(key),
     scaling: model.spec.scaling && [
       scaler.wantedOf(model, view.deployments.get(key)),
@@ -124,6 +126,7 @@ export function describeInputs(
     resourceVersion,
     publishedHost: publisher.publishedHost(model.metadata),
     fit: fits.evaluate(model),
+    traffic: evaluateTraffic(models, model),
   };
   return {
     objects: hash('sha256', `${versions.join()} ${JSON.stringify(decided)}`, 'base64'),

@@ -20,6 +20,7 @@ import { findWatchedDeployment } from './live-deployment.ts';
 import { registrationIdOf } from './model-store.ts';
 import type { BuiltFacts } from './settled.ts';
 import { evaluateStorage } from './storage-state.ts';
+import { evaluateTraffic } from './traffic.ts';
 import { type Unpublished, UnpublishedHosts } from './unpublished-hosts.ts';
 
 /** While pods have no node. */
@@ -70,6 +71,7 @@ export class StatusReport {
       unpublished: unpublished.reason,
       acceptance: work.acceptance,
       storage: evaluateStorage(this.#context, model),
+      traffic: evaluateTraffic(models, model),
       scaling: model.spec.scaling && scaler.statusOf(model),
       fit,
       selector: formatSelector(podSelector(name)),

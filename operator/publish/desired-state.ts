@@ -1,8 +1,10 @@
 /** What should be in Redis, from the cluster's current state, and the units in which it is published. */
 
+import type { Budget } from '../../api/budget.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { DeploymentName } from '../../api/names.ts';
 import type { PublishedCredential, PublishedEndpoint, PublishedKey } from '../../api/redis-keys.ts';
+import type { RememberedBudget } from '../../redis/admission/budgets.ts';
 
 export interface PublishedDeployment {
   /** Undefined = its spec is invalid, so Redis keeps what it holds of it, including the host; the pods are known. */
@@ -51,6 +53,12 @@ export interface DesiredState {
   creditMicros(namespace: string): number | null | undefined;
   /** Milliseconds; null = not at all; undefined as above. */
   keepInputsMs(namespace: string): number | null | undefined;
+  /** ISO 4217; null = not set; undefined as above. */
+  currency(namespace: string): string | null | undefined;
+  /** Budgets of owners of keys, by name; undefined as above. */
+  owners(namespace: string): ReadonlyMap<string, Budget> | undefined;
+  /** What statuses say of budgets, for a Redis that lost its data. */
+  budgets(namespace: string): readonly RememberedBudget[];
   /** Whether pods of this namespace need a Redis user of their own. */
   needsUser(namespace: string): boolean;
 }

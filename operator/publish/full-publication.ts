@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { workspaceRedisUser } from '../../api/identity.ts';
 import type { DeploymentName } from '../../api/names.ts';
 import { configKeys } from '../../api/redis-keys.ts';
+import { restoreBudgets } from '../../redis/admission/budgets.ts';
 import { libraryIsLoaded, loadLibrary } from '../../redis/library.ts';
 import {
   beginEpoch,
@@ -55,10 +56,19 @@ export class FullPublication {
     }
   }
 
-  /** Called before everything is written, so that `finish` sees whether Redis lost any of it. */
+  /**
+   * Called before everything is written, so that `finish` sees whether Redis lost any of it. What budgets have spent is restored from
+   * statuses, which stay as they are while there is no epoch.
+   */
   async begin(): Promise<void> {
-    const { redis } = this.#settings;
-    if ((await readEpoch(redis)) === null) await beginEpoch(redis, randomUUID());
+    const { redis, desired } = this.#settings;
+    if ((await readEpoch(redis)) !== null) return;
+    await beginEpoch(redis, randomUUID());
+    const at = Date.now();
+    const unseen = desired.unseen();
+    for (const namespace of desired.namespaces())
+      if (!unseen.has(namespace))
+        await restoreBudgets(redis, namespace, { budgets: desired.budgets(namespace), at });
   }
 
   /** Called once everything is written: gateways treat Redis as unavailable until the functions are loaded. Throws if some of it was lost. */

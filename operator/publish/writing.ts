@@ -188,6 +188,8 @@ export class Writer {
       asyncRefusal: this.refusalOf(namespace),
       ownerEmail: desired.ownerEmail(namespace),
       keepInputsMs: desired.keepInputsMs(namespace),
+      currency: desired.currency(namespace),
+      owners: desired.owners(namespace),
       signingSecret: this.#sealable(namespace),
     });
   }

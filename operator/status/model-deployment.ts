@@ -44,6 +44,8 @@ export interface StatusFacts {
   acceptance: Verdict | undefined;
   /** Verdict of the spec's StorageCredential; undefined if it has none. */
   storage: Verdict | undefined;
+  /** Whether the versions that its traffic names answer their shares; undefined if it names none. */
+  traffic?: Verdict | undefined;
   /** Whether the model fits into its GPUs; undefined if there is no verdict, `Pending` during the lookup. */
   fit?: Verdict | 'Pending' | undefined;
   /** The autoscaler's status; undefined if the spec sets the replicas. */
@@ -103,6 +105,7 @@ export function deriveStatus(deployment: ModelDeployment, facts: StatusFacts): M
         EngineHealthy: evaluateEngine(pods.engine, facts),
         RouteReady: route,
         ...(facts.storage && { StorageReady: facts.storage }),
+        ...(facts.traffic && { TrafficReady: facts.traffic }),
         ...keepFit(deployment, facts),
         UpdateAvailable: evaluateUpdate(facts),
       },

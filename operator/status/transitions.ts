@@ -37,6 +37,7 @@ const WATCHED = [
   'AdapterReady',
   'RouteReady',
   'StorageReady',
+  'TrafficReady',
 ] as const;
 
 export function describeTransitions(

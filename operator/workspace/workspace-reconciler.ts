@@ -12,11 +12,14 @@ import { ReadSecrets } from '../framework/ensure-secret.ts';
 import { parseObject } from '../framework/parsed-store.ts';
 import { type ReconcileContext, Reconciler } from '../framework/reconciler.ts';
 import type { ModelStore } from '../model/model-store.ts';
+import { BudgetStates, type ReadBudget } from '../status/budget.ts';
 import { ACCEPTED, type Verdict, verdict } from '../status/condition-list.ts';
 import type { Problem } from '../status/problem.ts';
 import { stallOf } from '../status/readiness.ts';
 import type { EndpointStore, SigningFaults } from '../webhook/endpoint-store.ts';
 import { ensureSigningSecrets, type OwnSecrets, readNamedSecret } from './signing-secret.ts';
+
+type OwnerStatus = NonNullable<Workspace['status']['owners']>[number];
 
 /** Traffic changes the remaining credit all the time; the status follows at most this often. */
 const CREDIT_INTERVAL_MS = 60_000;
@@ -30,6 +33,7 @@ export type WorkspaceContext = ReconcileContext & {
   endpoints: Pick<EndpointStore, 'has' | 'listOwnSecrets'>;
   /** Millionths spent so far; throws while Redis is unavailable. */
   readSpentMicros: (namespace: string) => Promise<number>;
+  readBudget: ReadBudget;
   /** What signs each namespace's webhooks (`joinSigningSecrets`); null = nothing is available. */
   signingSecrets: Map<string, string | null>;
   signingFaults: SigningFaults;
@@ -38,6 +42,7 @@ export type WorkspaceContext = ReconcileContext & {
 export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext> {
   /** Remaining credit when Redis was last read, by namespace. */
   readonly #remaining = new Map<string, { text: string | undefined; credit: string; at: number }>();
+  readonly #budgets: BudgetStates;
   /** The namespaces' own signing secrets, and for which endpoints they were read. */
   readonly #own: ReadSecrets<{
     secrets: WorkspaceSecrets;
@@ -60,6 +65,7 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
       store: { get: (key) => parse(cache.get(key)) },
     });
     this.#own = new ReadSecrets(context.view.secrets);
+    this.#budgets = new BudgetStates(context);
   }
 
   /** The key is a namespace: its data is published whether or not it has a Workspace. */
@@ -80,7 +86,7 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
     { reason, message }: Problem,
     signal: AbortSignal,
   ): Promise<Requeue> {
-    await this.#write(live, verdict('False', reason, message), undefined, signal);
+    await this.#write(live, verdict('False', reason, message), {}, signal);
     return {};
   }
 
@@ -95,10 +101,12 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
       });
     const accepted = 'problem' in secret ? secret.problem : this.#accept();
     const remaining = await this.#readRemaining(parsed);
-    await this.#write(live, accepted, remaining, signal);
+    const owners = await this.#readOwners(parsed);
+    await this.#write(live, accepted, { remaining, owners }, signal);
     if (accepted.status !== 'True') return { requeueAfterMs: PROBLEM_RECHECK_MS };
     if (given.name !== undefined) return { requeueAfterMs: NAMED_SECRET_INTERVAL_MS };
-    return remaining === undefined ? {} : { requeueAfterMs: CREDIT_INTERVAL_MS };
+    const hasBudgets = parsed.spec.owners?.some(({ budget }) => budget) ?? false;
+    return remaining === undefined && !hasBudgets ? {} : { requeueAfterMs: CREDIT_INTERVAL_MS };
   }
 
   /** The secrets that sign this namespace's webhooks, passed to the publisher; undefined if nothing is signed. */
@@ -189,10 +197,25 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
     }
   }
 
+  /** undefined without budgets. */
+  async #readOwners({ metadata, spec, status }: Workspace): Promise<OwnerStatus[] | undefined> {
+    const read = await Promise.all(
+      (spec.owners ?? []).map(async ({ name, budget }): Promise<OwnerStatus[]> => {
+        if (!budget) return [];
+        const known = status.owners?.find((each) => each.name === name);
+        const holder = { kind: 'owner', name } as const;
+        const found = await this.#budgets.find(metadata.namespace, holder, { budget, known });
+        return found ? [{ ...found, name }] : [];
+      }),
+    );
+    const owners = read.flat();
+    return owners.length > 0 ? owners : undefined;
+  }
+
   async #write(
     live: KubeObject,
     accepted: Verdict,
-    remaining: string | undefined,
+    { remaining, owners }: { remaining?: string | undefined; owners?: OwnerStatus[] | undefined },
     signal: AbortSignal,
   ): Promise<void> {
     const namespace = live.metadata.namespace!;
@@ -207,6 +230,7 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
       },
       fields: {
         creditRemaining: remaining,
+        owners,
         redisUser: isManaged ? workspaceRedisUser(namespace) : undefined,
       },
       signal,

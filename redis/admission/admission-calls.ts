@@ -1,4 +1,5 @@
 /** Admission, settlement and spending of API keys; all calls are safe to repeat after a timeout. */
+import { type BoundingBudget, decodeBounding } from '../../api/budget.ts';
 import { workKeys } from '../../api/redis-keys.ts';
 import { type RedisClient, sendNow } from '../client.ts';
 import { encodeCall, FUNCTIONS, SIGNATURES } from '../function-table.ts';
@@ -14,8 +15,12 @@ export interface Admission {
   keyName: string;
   /** 0 = never. */
   expiresAt: number;
-  /** Whether the workspace may still spend; set in all modes. */
+  /** Whether the workspace and the key's budgets may still spend; set in all modes. */
   creditLeft: boolean;
+  /** null: the key has none. */
+  budgets: KeyBudgets | null;
+  /** Deployments that the key may call; null = all. */
+  deployments: readonly string[] | null;
   /** The 60 s window that started with its first request; `remaining` is after this request. */
   rpm: { limit: number; remaining: number; resetAt: number };
   /** The UTC day; `used` is what was settled before this request. */
@@ -28,11 +33,20 @@ export interface Admission {
   lease: Lease | null;
 }
 
+export interface KeyBudgets {
+  /** For calls that charge. */
+  text: string;
+  /** The one that has least left. */
+  tightest: BoundingBudget;
+  /** Millionths that it has left. */
+  leftMicros: number;
+}
+
 export interface Lease {
   requests: number;
   /** How long it lasts, from when it was asked for. */
   ms: number;
-  /** Millionths that the workspace may still spend; Infinity = unlimited. */
+  /** Millionths that the workspace and the key's budgets may still spend; Infinity = unlimited. */
   creditMicros: number;
 }
 
@@ -70,9 +84,16 @@ function decodeAdmission(answer: string): Admission {
     retryAfter: number(9),
     // An unknown key has none.
     priority: Number(fields[11] ?? 0),
-    lease: fields.length > 12 ? decodeLease(number(12), number(13), number(14)) : null,
+    lease: number(12) > 0 ? decodeLease(number(12), number(13), number(14)) : null,
+    budgets: decodeBudgets(fields),
+    deployments: isGiven(fields[18]) ? fields[18].split(',') : null,
   };
 }
+
+const isGiven = (text: string | undefined): text is string => text !== undefined && text !== '-';
+
+const decodeBudgets = ({ 15: text, 16: tightest, 17: left }: readonly string[]): KeyBudgets | null =>
+  isGiven(text) ? { text, tightest: decodeBounding(tightest!), leftMicros: Number(left) } : null;
 
 const decodeLease = (requests: number, ms: number, micros: number): Lease => ({
   requests,
@@ -111,15 +132,18 @@ export interface Settlement {
   tokens: number;
   /** Millionths, added to what the workspace has spent. */
   micros: number;
+  /** `KeyBudgets.text` of the admission, to which they are added, too. */
+  budgets?: string | undefined;
   /** Unique to this settlement and the same in its repeats, within 10 minutes; one may cover several requests. */
   token: string;
 }
 
 /** Counts tokens and money after a response. False: this token was settled before, and nothing changed. */
 export async function settle(redis: RedisClient, settlement: Settlement): Promise<boolean> {
-  const { namespace, sha256, tokens, micros, token } = settlement;
+  const { namespace, sha256, tokens, micros, token, budgets } = settlement;
   const amounts = { tokens: Math.round(tokens), micros: Math.round(micros) };
-  const call = encodeCall('settle', [workKeys(namespace).settled(token)], { namespace, sha256, ...amounts });
+  const keys = [workKeys(namespace).settled(token)];
+  const call = encodeCall('settle', keys, { namespace, sha256, ...amounts, ...(budgets && { budgets }) });
   // Not batched, since an admission sent later is answered later.
   return (await sendNow(redis, 'fcall', call)) === 1;
 }

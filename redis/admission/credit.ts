@@ -1,4 +1,5 @@
 /** Charges for synchronous images; queued requests are charged by their submission. */
+import { type BoundingBudget, decodeBounding } from '../../api/budget.ts';
 import { workKeys } from '../../api/redis-keys.ts';
 import type { RedisClient } from '../client.ts';
 import { callFunction } from '../function-table.ts';
@@ -11,15 +12,22 @@ export interface CreditCharge {
   micros: number;
   /** How long it can be refunded: at least and by default 20 minutes, at most 25 days. */
   rememberSeconds?: number;
+  /** `KeyBudgets.text` of the admission. */
+  budgets?: string | undefined;
 }
 
-/** Debits a price. False: the workspace's credit is insufficient, and nothing was debited. */
+/** Where a price does not fit, and nothing was debited: the workspace's credit, or a budget. */
+export type ChargeRefusal = 'credit' | BoundingBudget;
+
+/** Debits a price; null: it is debited. */
 export async function chargeWorkspace(
   redis: RedisClient,
-  { namespace, token, micros, rememberSeconds = 0 }: CreditCharge,
-): Promise<boolean> {
-  const args = { namespace, price: Math.round(micros), rememberSeconds };
-  return (await callFunction(redis, 'charge', [workKeys(namespace).charged(token)], args)) === 'ok';
+  { namespace, token, micros, rememberSeconds = 0, budgets }: CreditCharge,
+): Promise<ChargeRefusal | null> {
+  const args = { namespace, price: Math.round(micros), rememberSeconds, ...(budgets && { budgets }) };
+  const verdict = await callFunction(redis, 'charge', [workKeys(namespace).charged(token)], args);
+  if (verdict === 'ok') return null;
+  return verdict === 'credit' ? verdict : decodeBounding(verdict.slice('budget '.length));
 }
 
 /**

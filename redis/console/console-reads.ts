@@ -84,6 +84,10 @@ export async function readDeploymentNames(redis: RedisClient, namespace: string)
   return [...new Set([...published, ...requested])].sort();
 }
 
+/** ISO 4217; null = not known. */
+export const readCurrency = (redis: RedisClient, namespace: string): Promise<string | null> =>
+  redis.hget(configKeys(namespace).workspace, 'currency');
+
 /** Millionths that a workspace may spend in all; null = unlimited. */
 export async function readGrantedMicros(redis: RedisClient, namespace: string): Promise<number | null> {
   const granted = await redis.hget(configKeys(namespace).workspace, 'creditMicros');

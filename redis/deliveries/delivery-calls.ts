@@ -1,7 +1,7 @@
 /** Typed calls of the functions that deliver webhooks (docs/webhooks.md); the front makes them. */
 import { createHash } from 'node:crypto';
 import { deliveryKeys, workKeys } from '../../api/redis-keys.ts';
-import type { EventType } from '../../api/request.ts';
+import { BUDGET_WARNING, type EventType } from '../../api/request.ts';
 import { execute, type RedisClient } from '../client.ts';
 import { callFunction, LIMITS } from '../function-table.ts';
 
@@ -9,6 +9,7 @@ export interface OutboxEvent {
   /** `evt_…`, the same on all deliveries (docs/api.md, "Webhook event"). */
   id: string;
   type: EventType;
+  /** '' for one of a budget. */
   requestId: string;
   /** The request's own callback; null = none. */
   webhookUrl: string | null;
@@ -20,7 +21,10 @@ export interface OutboxEvent {
 const { MAX_ROW_BYTES } = LIMITS;
 /** Start of a body from the functions: matched as text, since a tenant may have written any amount of JSON. */
 const BODY =
-  /^\{"id":"(evt_\w{1,60})","type":"(request\.(?:completed|failed|canceled))","created_at":\d{1,12},"data":\{"id":"(req_\w{1,60})"/;
+  /^\{"id":"(evt_\w{1,60})","type":"(request\.(?:completed|failed|canceled)|batch\.(?:completed|failed|expired|cancelled))","created_at":\d{1,12},"data":\{"id":"((?:req|batch)_\w{1,60})"/;
+
+const BUDGET_BODY = /^\{"id":"(evt_\w{1,60})","type":"budget\.warning","created_at":\d{1,12},"data":\{/;
+const MAX_BUDGET_BYTES = 2_048;
 
 /** Due events, oldest first; those not removed within `leaseMs` are returned again. */
 export async function takeEvents(
@@ -46,6 +50,8 @@ function decodeEvent(id: string, row: string): OutboxEvent | null {
   const end = row.indexOf('\n');
   if (end < 0 || Buffer.byteLength(row) > MAX_ROW_BYTES) return null;
   const body = row.slice(end + 1);
+  if (body.length <= MAX_BUDGET_BYTES && BUDGET_BODY.exec(body)?.[1] === id)
+    return { id, type: BUDGET_WARNING, requestId: '', webhookUrl: null, body };
   const [, eventId, type, requestId] = BODY.exec(body) ?? [];
   if (eventId !== id || !type || !requestId) return null;
   return { id, type: type as EventType, requestId, webhookUrl: row.slice(0, end) || null, body };
@@ -75,7 +81,7 @@ export interface ExpandableEvent {
   namespace: string;
   id: string;
   type: string;
-  /** '' for a test event. */
+  /** '' for a test event, or one of a budget. */
   requestId: string;
   /** Only for a test event; others' are in the outbox. */
   testBody?: string;

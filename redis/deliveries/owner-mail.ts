@@ -14,6 +14,8 @@ export interface AbandonedCallback {
   error: string;
   /** When it failed permanently, in Unix milliseconds. */
   at: number;
+  /** The event of a budget, which is no callback: only `event`, `type` and `at` say something then. */
+  body?: string;
 }
 
 export interface DueMail {

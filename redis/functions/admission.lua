@@ -1,4 +1,4 @@
---- @include "clock", "numbers", "register"
+--- @include "budget", "clock", "numbers", "register"
 -- Keys of the API: `admit` before a request, `uncount` and `settle` after it.
 
 -- Authenticates API keys and, where requested, checks credit and limits and counts one request of each.
@@ -8,12 +8,38 @@
 -- '1+n' as '1', and leases up to n further requests. A library before leases counts one and checks RPM alone, so callers
 -- check credit and TPD from the numbers.
 -- Returns a text for each request: verdict, numbers, the key's name and its priority with spaces between, and for a lease its
--- requests, milliseconds and the credit left in millionths or -1 = unlimited; `failed` and why.
+-- requests, milliseconds and the credit left in millionths or -1 = unlimited; `failed` and why. The text of a key with
+-- budgets or deployments continues, after 0 0 -1 where there is no lease, with: its budgets, the one that has least left, how
+-- many millionths these are, and its deployments; `-` stands for none. An exhausted budget has the verdict and the flag of a
+-- workspace without credit, which older gateways report instead.
 -- Configuration is read undeclared: a tenant may only read it, and declared keys must be writable.
 local SHA256_BYTES = 64
 -- A lease has at most this part of what is left of the minute, so below 256 every request is counted by itself.
 local LEASE_PARTS = 256
 local LEASE_MS = 100
+-- Below this part of a budget nothing is leased: others could spend it during the lease.
+local LEASE_BUDGET_PARTS = 8
+
+-- The budgets that bound a key, as text: its own, then its owner's.
+local function list_budgets(namespace, key)
+  local owned = key.own and redis.call('HGET', config_workspace_key(namespace), 'owner:' .. key.own)
+  local texts = { key.bud and 'key:' .. key.n .. ',' .. key.bud }
+  texts[#texts + 1] = owned and 'owner:' .. key.own .. ',' .. owned or nil
+  return table.concat(texts, ';')
+end
+
+-- The budget that has least left, how much that is, and whether requests can be leased; nil and nil without budgets.
+local function find_tightest(budgets)
+  local tightest, least, can_lease = nil, nil, true
+  for _, budget in ipairs(budgets) do
+    local left = math.max(0, budget.amount - budget.spent)
+    if not least or left < least then
+      tightest, least = budget, left
+    end
+    can_lease = can_lease and left * LEASE_BUDGET_PARTS > budget.amount
+  end
+  return tightest, least, can_lease
+end
 
 -- It writes no other counters than those of published keys, so it needs no reserve.
 register('admit', function(keys, args, namespace)
@@ -37,13 +63,24 @@ register('admit', function(keys, args, namespace)
     end
     local key = cjson.decode(text)
     local used = read_number(tpd_key(namespace, sha256, day))
+    local text = (key.bud or key.own) and list_budgets(namespace, key) or ''
+    local budgets = load_budgets(namespace, text, now)
+    local tightest, budget_left, can_lease = find_tightest(budgets)
+    local may_spend = credit_left and budget_left ~= 0
 
-    -- `taken` and `ttl` describe the minute's window: its requests so far and what is left of it.
-    local function answer(verdict, taken, ttl, retry_after)
+    -- `taken` and `ttl` describe the minute's window: its requests so far and what is left of it. `lease`: as text.
+    local function answer(verdict, taken, ttl, retry_after, lease)
+      local more = lease
+      if text ~= '' or key.dep then
+        more = table.concat({
+          lease or '0 0 -1', text == '' and '-' or text, tightest and describe_budget(tightest) or '-',
+          digits(budget_left or -1), key.dep or '-',
+        }, ' ')
+      end
       return table.concat({
-        verdict, key.exp, credit_left and 1 or 0,
+        verdict, key.exp, may_spend and 1 or 0,
         key.rpm, math.max(0, key.rpm - taken), math.ceil((now + ttl) / SECOND_MS),
-        key.tpd, used, day_reset, retry_after, key.n, key.pri or 0,
+        key.tpd, used, day_reset, retry_after, key.n, key.pri or 0, more,
       }, ' ')
     end
     local function answer_uncounted(verdict, retry_after)
@@ -65,7 +102,7 @@ register('admit', function(keys, args, namespace)
     end
     local asked = tonumber(string.match(mode, '^1%+(%d+)$'))
     local spends = asked or mode == '1'
-    if spends and not credit_left then
+    if spends and not may_spend then
       return answer_uncounted('credit', 0)
     end
     if spends and used >= key.tpd then
@@ -86,7 +123,7 @@ register('admit', function(keys, args, namespace)
       return answer('rpm', taken - 1, ttl, math.max(1, math.ceil(ttl / SECOND_MS)))
     end
     local leased = math.min(asked or 0, math.floor((key.rpm - taken) / LEASE_PARTS))
-    if leased < 1 then
+    if leased < 1 or not can_lease then
       return answer('ok', taken, ttl, 0)
     end
     redis.call('INCRBY', counter, digits(leased))
@@ -95,9 +132,11 @@ register('admit', function(keys, args, namespace)
     if key.exp > 0 then
       ends = math.min(ends, key.exp * SECOND_MS)
     end
-    return table.concat({
-      answer('ok', taken + leased, ttl, 0), leased, ends - now, digits(credit and math.min(credit, MAX_NUMBER) or -1),
-    }, ' ')
+    for _, budget in ipairs(budgets) do
+      ends = math.min(ends, budget.ends_at * SECOND_MS)
+    end
+    local left = math.min(credit or budget_left or -1, budget_left or credit or -1, MAX_NUMBER)
+    return answer('ok', taken + leased, ttl, 0, table.concat({ leased, ends - now, digits(left) }, ' '))
   end
 
   local answers = {}
@@ -127,25 +166,28 @@ register('uncount', function(keys, ends_at, count)
   return 1
 end)
 
--- Adds tokens to the key's UTC day and money to the workspace's credit, once for each of the caller's tokens.
--- KEYS: the settlement's marker. ARGV: namespace, SHA-256 of the key, tokens, millionths.
+-- Adds tokens to the key's UTC day and money to the workspace's credit and the key's budgets, once for each of the caller's
+-- tokens. KEYS: the settlement's marker. ARGV: namespace, SHA-256 of the key, tokens, millionths, budgets (absent: none).
 local MARKER_SECONDS = 600
 local COUNTER_SECONDS = 2 * DAY_SECONDS
 
-register('settle', function(keys, namespace, sha256, tokens, micros)
+register('settle', function(keys, namespace, sha256, tokens, micros, budgets)
   if not (is_amount(tokens) and is_amount(micros)) then
     return redis.error_reply('ERR Tokens and price must be whole numbers')
   end
+  local now = now_ms()
+  budgets = load_budgets(namespace, budgets or '', now)
   if not redis.call('SET', keys[1], '1', 'NX', 'EX', MARKER_SECONDS) then
     return 0
   end
   if tokens ~= '0' then
-    local key = tpd_key(namespace, sha256, math.floor(now_ms() / SECOND_MS / DAY_SECONDS))
+    local key = tpd_key(namespace, sha256, math.floor(now / SECOND_MS / DAY_SECONDS))
     add_number(key, tokens)
     redis.call('EXPIRE', key, COUNTER_SECONDS)
   end
   if micros ~= '0' then
     add_number(credit_key(namespace), micros)
+    spend_budgets(namespace, budgets, micros, now)
   end
   return 1
 end)

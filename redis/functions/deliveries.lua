@@ -1,6 +1,9 @@
 --- @include "clock", "delivery", "numbers", "queue", "register"
 -- Webhook deliveries: `expand`, `lease_deliveries`, `settle_delivery`.
 
+-- Pending notifications of the owner; one message of so many is enough.
+local MAX_MAIL = 1000
+
 -- Creates one event's deliveries, once: whoever removes it from the outbox creates them. Test events are not in it.
 -- While the workspace's events hold too much, none is created and the event stays in the outbox: returns nil.
 -- KEYS: the outbox. ARGV: namespace, event, type, request or '', body of a test event or '', then for each delivery
@@ -45,6 +48,14 @@ local function add_delivery(namespace, now, event, delivery)
   return 1
 end
 
+-- The owner is notified of a budget once, as the event leaves the outbox once.
+local function notify_of_budget(namespace, event, body, now)
+  redis.call('ZADD', mail_key(namespace), now, cjson.encode({
+    delivery = event.id, event = event.id, type = event.type, request = '', url = '', error = '', at = now, body = body,
+  }))
+  redis.call('ZREMRANGEBYRANK', mail_key(namespace), 0, -MAX_MAIL - 1)
+end
+
 register('expand', function(keys, args, namespace, id, event_type, request_id, test_body)
   local now = now_ms()
   local event = { id = id, type = event_type, request = request_id, test = test_body ~= '' and '1' or '' }
@@ -63,6 +74,9 @@ register('expand', function(keys, args, namespace, id, event_type, request_id, t
   if event.test == '' then
     redis.call('ZREM', keys[1], event.id)
     redis.call('UNLINK', event_key(namespace, event.id))
+    if body and event.type == 'budget.warning' then
+      notify_of_budget(namespace, event, body, now)
+    end
   end
   if not is_wanted then
     return 0
@@ -93,8 +107,6 @@ end)
 -- body }. After the last attempt and the last wait a delivery is ended instead, with `given_up` for the attempt.
 local MAX_DESTINATIONS = 100
 local MAX_LEASED = 1000
--- Pending notifications of the owner; one message of so many is enough.
-local MAX_MAIL = 1000
 
 -- Expired leases: their front is gone, so the attempt counts and the delivery is due again.
 local function recover_leases(namespace, destination, now)

@@ -1,11 +1,12 @@
---- @include "clock", "credit", "numbers", "queue", "register", "request-end", "request-record", "stored-objects"
+--- @include "budget", "clock", "credit", "numbers", "queue", "register", "request-end", "request-record", "stored-objects"
 -- A client's calls: `submit`, `replay`, `cancel`.
 
 -- Accepts a request: record, place in the queue, debit; or returns why not. Safe to repeat with the same id.
 -- KEYS: the record. ARGV: namespace, id, deployment, modality, API key (24 digits of its hash), digest of the
 -- idempotency key or '', price in millionths, slots, expected milliseconds of a job before any was measured,
 -- parameters, stored inputs as a JSON list or '', fingerprint of the fields to compare when the idempotency key is sent again, a
--- sealed prompt or '', then more fields of the record as pairs.
+-- sealed prompt or '', then more fields of the record as pairs; `budgets`: those that bound the key, of which the record
+-- keeps the counters.
 local IDEMPOTENCY_SECONDS = DAY_SECONDS
 
 -- Seconds until a request with `ahead` before it will have ended.
@@ -99,8 +100,13 @@ register('submit', function(keys, args, namespace, id, deployment, modality, api
   if not afford(namespace, price, granted) then
     return { 'credit', '', '', 0 }
   end
-
   local micros = now_micros()
+  local budgets = load_budgets(namespace, find_field(args, 'budgets') or '', math.floor(micros / 1000))
+  local exhausted = find_exhausted(budgets, tonumber(price))
+  if exhausted then
+    return { 'budget', describe_budget(exhausted), '', 0 }
+  end
+
   local order = digits(micros)
   redis.call('HSET', keys[1], 'status', 'queued', 'deployment', deployment, 'modality', modality,
     'api_key', api_key, 'order', order, 'queued_at', string.sub(order, 1, -4), 'price', price,
@@ -119,6 +125,10 @@ register('submit', function(keys, args, namespace, id, deployment, modality, api
   end
   if price ~= '0' then
     add_number(credit_key(namespace), price)
+  end
+  if #budgets > 0 then
+    local counters = price == '0' and '' or spend_budgets(namespace, budgets, price, math.floor(micros / 1000))
+    redis.call('HSET', keys[1], 'budgets', counters)
   end
   if inputs ~= '' then
     -- From now on the record owns them.

@@ -1,5 +1,6 @@
 /** Writers of the configuration that gateways read (`c:` and `g:` keys). They write and notify only on changes. */
 
+import { type Budget, encodeBudget } from '../../api/budget.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { DeploymentName } from '../../api/names.ts';
 import {
@@ -101,6 +102,10 @@ export interface PublishedWorkspace {
   ownerEmail: string | null;
   /** How long parameters of ended requests are kept; null = not at all. */
   keepInputsMs: number | null;
+  /** ISO 4217; null = not known. */
+  currency: string | null;
+  /** Budgets of owners of keys, by name. */
+  owners: ReadonlyMap<string, Budget>;
   /** The webhook signing secret, and the workspace's data key to seal it with; null = none. */
   signingSecret: { secret: string; dataKey: Buffer } | null;
 }
@@ -109,18 +114,35 @@ export interface PublishedWorkspace {
 export async function publishWorkspace(
   redis: RedisClient,
   namespace: string,
-  { signingSecret, ...workspace }: Partial<PublishedWorkspace>,
+  { signingSecret, owners, ...workspace }: Partial<PublishedWorkspace>,
 ): Promise<boolean> {
   const key = configKeys(namespace).workspace;
   const wanted = Object.entries(workspace).flatMap(([field, value]): HashField[] =>
     value === undefined ? [] : [{ key, field, value: value === null ? null : String(value) }],
   );
+  if (owners) wanted.push(...(await listOwnerFields(redis, key, owners)));
   if (signingSecret !== undefined) {
     const field = 'signingSecret';
     const present = signingSecret && (await redis.hget(key, field));
     wanted.push({ key, field, value: signingSecret && sealUnlessSame(signingSecret, namespace, present) });
   }
   return writeFields(redis, wanted, { what: 'workspace', namespace });
+}
+
+const OWNER = 'owner:';
+
+/** Budgets to write, and those of other owners to remove. */
+async function listOwnerFields(
+  redis: RedisClient,
+  key: string,
+  owners: ReadonlyMap<string, Budget>,
+): Promise<HashField[]> {
+  const present = (await redis.hkeys(key)).filter((field) => field.startsWith(OWNER));
+  const obsolete = present.filter((field) => !owners.has(field.slice(OWNER.length)));
+  return [
+    ...obsolete.map((field) => ({ key, field, value: null })),
+    ...[...owners].map(([name, budget]) => ({ key, field: `${OWNER}${name}`, value: encodeBudget(budget) })),
+  ];
 }
 
 /** The current text if it holds the same secret, since sealing gives a different text each time. */
@@ -227,5 +249,5 @@ export async function completeEpoch(redis: RedisClient): Promise<void> {
   });
 }
 
-const encodeKey = ({ n, rpm, tpd, exp, off, pri }: PublishedKey) =>
-  JSON.stringify({ n, rpm, tpd, exp, off, pri });
+const encodeKey = ({ n, rpm, tpd, exp, off, pri, own, dep, bud }: PublishedKey) =>
+  JSON.stringify({ n, rpm, tpd, exp, off, pri, own, dep, bud });

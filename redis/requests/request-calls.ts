@@ -3,6 +3,7 @@
  * with the same token after a timeout, and should be repeated until there is a reply.
  */
 
+import { type BoundingBudget, decodeBounding } from '../../api/budget.ts';
 import { workKeys } from '../../api/redis-keys.ts';
 import {
   type FailureCode,
@@ -51,6 +52,8 @@ export interface NewRequest {
   webhookUrl?: string;
   /** Set by the submitting span, if traced. */
   traceparent?: string;
+  /** `KeyBudgets.text` of the admission. */
+  budgets?: string;
   /** The id of the ended request that it repeats, whose record names this one. */
   retryOf?: string;
   /** Uploaded and registered before; removed when the request ends. */
@@ -72,6 +75,7 @@ export type SubmissionAnswer =
     }
   /** `gone`: no such deployment, or it is being deleted. */
   | { verdict: 'queue_full' | 'credit' | 'gone' }
+  | { verdict: 'budget'; budget: BoundingBudget }
   /** Nothing may be queued on this Redis now; the reason comes from the operator (`evaluateServer`). */
   | { verdict: 'refused'; reason: string };
 
@@ -91,6 +95,7 @@ export async function submitRequest(redis: RedisClient, submission: NewRequest):
     webhook_url: submission.webhookUrl,
     traceparent: submission.traceparent,
     retry_of: submission.retryOf,
+    budgets: submission.budgets,
   };
   const [verdict, known, status, estimatedSeconds, fingerprint] = await callFunction(
     redis,
@@ -112,6 +117,7 @@ export async function submitRequest(redis: RedisClient, submission: NewRequest):
     Object.entries(more).flatMap(([field, value]) => (value ? [field, value] : [])),
   );
   if (verdict === 'refused') return { verdict, reason: known };
+  if (verdict === 'budget') return { verdict, budget: decodeBounding(known) };
   if (verdict !== 'accepted' && verdict !== 'duplicate') return { verdict };
   const answer = { id: known, status, estimatedSeconds };
   return verdict === 'accepted' ? { verdict, ...answer } : { verdict, ...answer, fingerprint: fingerprint! };

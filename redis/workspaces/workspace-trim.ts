@@ -14,7 +14,7 @@ export interface Cut {
 const MEMBER_BYTES = 256;
 const OBJECT_BYTES = 16 * 1024;
 
-type Sort = 'foreign' | 'brief' | 'request' | 'index' | 'kept';
+type Sort = 'foreign' | 'brief' | 'request' | 'index' | 'budget' | 'kept';
 
 interface Kind {
   sort: Sort;
@@ -46,6 +46,8 @@ const listKinds = (words: string, kind: Kind) =>
 /** Everything of `workKeys`, by the word after the prefix. */
 const KINDS: Readonly<Record<string, Kind>> = {
   credit: { sort: 'kept', type: 'string', most: KIB },
+  // A workspace can make any number of them.
+  ...listKinds('spent warned', { sort: 'budget', type: 'string', most: NOTE_BYTES }),
   ...listKinds('rpm tpd used settled charged idempotency claimed sampled counted', note),
   replicas: { sort: 'brief', type: 'hash', most: 2 * KIB * KIB },
   pace: { sort: 'brief', type: 'hash', most: NOTE_BYTES },
@@ -60,7 +62,7 @@ const SINGLE = new Set(['credit', 'leases', 'ended', 'deployments', 'outbox', 'c
 const KEYS_A_STEP = '250';
 const MEMBERS_AT_ONCE_BYTES = 1024 * 1024;
 
-/** Removes keys until so many bytes are free, accepted requests last and spending never; returns the bytes. */
+/** Removes keys until so many bytes are free, accepted requests late, what budgets spent last, and what the workspace spent never; returns the bytes. */
 export async function trimWorkspace(redis: RedisClient, namespace: string, cut: Cut): Promise<number> {
   const isOrphan = (found: readonly Found[]) => findOrphans(redis, namespace, found);
   const dropLongMembers = async (found: readonly Found[]) => {
@@ -76,6 +78,7 @@ export async function trimWorkspace(redis: RedisClient, namespace: string, cut: 
     { sort: 'index', target: cut.wanted, pick: dropLongMembers },
     { sort: 'request', target: cut.needed, pick: everyOne },
     { sort: 'index', target: cut.needed, pick: everyOne },
+    { sort: 'budget', target: cut.needed, pick: everyOne },
   ] as const) {
     let cursor = '0';
     do {

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { parse } from 'yaml';
 import { PRESETS_BY_KIND } from '../../api/engine-presets.ts';
-import { PRESET_LABELS } from '../../console/web/deployment/new-manifest.ts';
+import { ENGINE_TRAITS } from '../../api/engine-traits.ts';
 import { useConsole } from './support/console.ts';
 
 describe('the form of a new deployment', function () {
@@ -43,7 +43,7 @@ describe('the form of a new deployment', function () {
     for (const [kind, presets] of Object.entries(PRESETS_BY_KIND)) {
       await choose('Kind', kind);
       for (const preset of presets) {
-        await choose('Engine', PRESET_LABELS[preset]);
+        await choose('Engine', ENGINE_TRAITS[preset].label);
         if (preset === 'custom')
           await page.getByRole('textbox', { name: 'Image', exact: true }).fill('registry.example/engine:1');
         expect((await readManifest()).spec.engine.preset).to.equal(preset);

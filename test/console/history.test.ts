@@ -62,7 +62,7 @@ describe('the history of a deployment', function () {
   it('shows who changed which field', async () => {
     const newest = rows().nth(1);
     await newest.getByText('pricing.perMillionInputTokens').waitFor();
-    const text = await newest.textContent();
+    const text = (await newest.textContent()) ?? '';
     expect(text).to.include('via the console').and.include('Current');
     expect(text.replaceAll(/\s+/g, ' ')).to.match(/"1" → "2"/);
   });
@@ -80,7 +80,7 @@ describe('the history of a deployment', function () {
   it('rolls back after a confirmation that shows what changes', async () => {
     await page.getByRole('button', { name: 'Roll back to revision 1' }).click();
     const dialog = page.getByRole('dialog', { name: `Roll ${NAME} back to revision 1?` });
-    expect((await dialog.textContent()).replaceAll(/\s+/g, ' ')).to.include(
+    expect(((await dialog.textContent()) ?? '').replaceAll(/\s+/g, ' ')).to.include(
       'pricing.perMillionInputTokens "2" → "1"',
     );
     await dialog.getByRole('button', { name: 'Roll back' }).click();

@@ -15,6 +15,7 @@ import { createSidecarApp, type SidecarAppOptions } from '../../gateway/sidecar/
 import { createLog } from '../../gateway/telemetry/log.ts';
 import { createMetrics, type GatewayMetrics } from '../../gateway/telemetry/metrics.ts';
 import { DeploymentUsage } from '../../gateway/telemetry/usage.ts';
+import type { Traffic } from '../../gateway/traffic/traffic.ts';
 import { Pools } from '../../gateway/upstream/pools.ts';
 import type { RedisConnection } from '../../redis/client.ts';
 import { describeEngine } from './local-engine.ts';
@@ -32,6 +33,8 @@ export interface TextEndpointOptions {
   telemetry?: Partial<SidecarAppOptions['telemetry']>;
   egress?: SidecarAppOptions['egress'];
   storage?: StorageServices;
+  /** Hops to other versions. */
+  traffic?: Traffic;
   isEnding?: () => boolean;
   clocks?: SidecarAppOptions['clocks'];
   /** Over the defaults. */
@@ -70,7 +73,7 @@ export async function startTextEndpoint(options: TextEndpointOptions): Promise<T
     redis: connection.redis,
     engine,
     replica: { capacity: options.capacity ?? local, readPrefix: options.readPrefix ?? (() => null) },
-    peers: { pools: peerPools, token: null },
+    peers: { pools: peerPools, token: null, traffic: options.traffic ?? null },
     telemetry: {
       log: createLog('silent'),
       metrics,

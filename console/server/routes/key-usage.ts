@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { formatAmount } from '../../../api/amount.ts';
-import { readDeploymentNames } from '../../../redis/console/console-reads.ts';
+import { readCurrency, readDeploymentNames } from '../../../redis/console/console-reads.ts';
 import { readDeployment } from '../../../redis/publication/published.ts';
 import { type KeyUsageRow, readKeyUsageRows } from '../../../redis/usage/key-usage.ts';
 import type { KeyTotalView, KeyUsageView } from '../../api.ts';
@@ -10,6 +10,7 @@ import { routes } from '../../routes.ts';
 import { check } from '../http/bodies.ts';
 import { ConsoleError } from '../http/error.ts';
 import { StreamSlots } from '../http/stream-slots.ts';
+import type { KnownKey } from '../views/key.ts';
 import { readKnownKeys } from './known-keys.ts';
 import type { ServeRoute } from './served-route.ts';
 import type { Services } from './services.ts';
@@ -50,7 +51,7 @@ export function addKeyUsageRoutes(serve: ServeRoute, services: Services): void {
         addUp(readKeyUsageRows(redis, { namespace, deployments, ...range })),
         readKnownKeys(services, session.token, namespace),
       ]);
-      return sums.map((sum) => describeTotal(sum, keys.get(sum.keyHash)?.name));
+      return sums.map((sum) => describeTotal(sum, keys.get(sum.keyHash)));
     });
   });
 
@@ -64,7 +65,7 @@ export function addKeyUsageRoutes(serve: ServeRoute, services: Services): void {
         readModels(namespace, deployments),
       ]);
       const describe = (row: KeyUsageRow) =>
-        describeRow(row, { key: keys.get(row.keyHash)?.name, model: models.get(row.deployment) });
+        describeRow(row, { key: keys.get(row.keyHash), model: models.get(row.deployment) });
       return { describe, rows: readKeyUsageRows(redis, { namespace, deployments, ...readRange(range) }) };
     };
     if (format === 'json')
@@ -73,9 +74,13 @@ export function addKeyUsageRoutes(serve: ServeRoute, services: Services): void {
         return (await collect(rows)).map(describe);
       });
     slots.takeFor(ctx.res, namespace);
+    const currency = (await readCurrency(redis, namespace)) ?? '';
     const { rows, describe } = await readTable();
     const signal = AbortSignal.timeout(MAX_TABLE_MS);
-    const table = Readable.from(formatTable(rows, describe), { objectMode: false, signal });
+    const table = Readable.from(
+      formatTable(rows, (row) => addCharge(describe(row), currency)),
+      { objectMode: false, signal },
+    );
     // A truncated table must not look complete.
     table.once('error', () => ctx.res.destroy());
     ctx.type = 'text/csv; charset=utf-8';
@@ -115,15 +120,16 @@ async function addUp(parts: AsyncIterable<KeyUsageRow[]>): Promise<KeyTotal[]> {
   return [...totals.values()];
 }
 
-const describeTotal = ({ micros, ...used }: KeyTotal, key: string | undefined): KeyTotalView => ({
+const describeTotal = ({ micros, ...used }: KeyTotal, key: KnownKey | undefined): KeyTotalView => ({
   ...used,
-  key: key ?? null,
+  key: key?.name ?? null,
+  owner: key?.owner ?? null,
   cost: formatAmount(micros),
 });
 
 const describeRow = (
   { day, deployment, ...used }: KeyUsageRow,
-  { key, model }: { key: string | undefined; model: string | undefined },
+  { key, model }: { key: KnownKey | undefined; model: string | undefined },
 ): KeyUsageView => ({ day, deployment, model: model ?? null, ...describeTotal(used, key) });
 
 const COLUMNS = [
@@ -136,12 +142,30 @@ const COLUMNS = [
   ['input_tokens', 'inputTokens'],
   ['output_tokens', 'outputTokens'],
   ['cost', 'cost'],
-] as const satisfies readonly [string, keyof KeyUsageView][];
+  ['owner', 'owner'],
+  // Those after it are of FOCUS, the format of cost reports (https://focus.finops.org).
+  ['ResourceName', 'deployment'],
+  ['ChargePeriodStart', 'periodStart'],
+  ['ChargePeriodEnd', 'periodEnd'],
+  ['BilledCost', 'cost'],
+  ['BillingCurrency', 'currency'],
+] as const satisfies readonly [string, keyof ChargeRow][];
+
+type ChargeRow = ReturnType<typeof addCharge>;
+
+const formatTime = (at: number): string => new Date(at).toISOString().replace('.000Z', 'Z');
+
+const addCharge = (view: KeyUsageView, currency: string) => ({
+  ...view,
+  currency,
+  periodStart: formatTime(Date.parse(view.day)),
+  periodEnd: formatTime(Date.parse(view.day) + DAY_MS),
+});
 
 /** RFC 4180. Names and ids contain no commas, quotes or line breaks, and start with a letter or digit: no formula injection. */
 async function* formatTable(
   parts: AsyncIterable<KeyUsageRow[]>,
-  describe: (row: KeyUsageRow) => KeyUsageView,
+  describe: (row: KeyUsageRow) => ChargeRow,
 ): AsyncGenerator<string> {
   yield `${COLUMNS.map(([title]) => title).join(',')}\r\n`;
   const formatRow = (row: KeyUsageRow) => {

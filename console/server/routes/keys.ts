@@ -14,6 +14,8 @@ import type { Services } from './services.ts';
 
 const { plural, kind } = apiKeyResource;
 type NewKey = ParsedBodyOf<typeof routes.createKey>;
+/** What bounds a key beside its limits: a rolled key keeps it. */
+type Bounds = Partial<Pick<APIKey['spec'], 'owner' | 'deployments' | 'budget'>>;
 /** How long a rolled key still works (decision 0310). */
 const OVERLAP_MS = 24 * 3_600_000;
 
@@ -43,7 +45,11 @@ export function addKeyRoutes(serve: ServeRoute, services: Services): void {
     return (await Promise.all(views)).sort((a, b) => b.createdAt.localeCompare(a.createdAt));
   });
 
-  const create = async (session: Session, namespace: string, wanted: NewKey): Promise<NewKeyView> => {
+  const create = async (
+    session: Session,
+    namespace: string,
+    wanted: NewKey & Bounds,
+  ): Promise<NewKeyView> => {
     const { name, ...spec } = wanted;
     const secret = generateApiKey();
     const annotations = { [ANNOTATIONS.createdBy]: session.user };
@@ -71,12 +77,15 @@ export function addKeyRoutes(serve: ServeRoute, services: Services): void {
     const wanted = await readBody();
     const now = Date.now();
     const old = apiKey.parse(await kubernetes.get(session.token, place, name));
-    const { rpm, tpd, priority } = old.spec;
+    const { rpm, tpd, priority, owner, deployments, budget } = old.spec;
     const made = await create(session, namespace, {
       name: wanted.name,
       rpm,
       tpd,
       priority,
+      owner,
+      deployments,
+      budget,
       ...findNewExpiry(old, now),
     });
     try {

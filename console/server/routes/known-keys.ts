@@ -10,7 +10,7 @@ const FORBIDDEN = 403;
 
 const known = viewAs(apiKey, (key) => ({
   sha256: hashOf(key),
-  key: { name: key.metadata.name, hint: hintOf(key) } satisfies KnownKey,
+  key: { name: key.metadata.name, hint: hintOf(key), owner: key.spec.owner ?? null } satisfies KnownKey,
 }));
 
 /** Those that the user may see. */

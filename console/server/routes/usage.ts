@@ -3,7 +3,11 @@ import { z } from 'zod';
 import { formatAmount } from '../../../api/amount.ts';
 import { readSpentMicros } from '../../../redis/admission/admission-calls.ts';
 import type { RedisClient } from '../../../redis/client.ts';
-import { readDeploymentNames, readGrantedMicros } from '../../../redis/console/console-reads.ts';
+import {
+  readCurrency,
+  readDeploymentNames,
+  readGrantedMicros,
+} from '../../../redis/console/console-reads.ts';
 import { readUsage } from '../../../redis/usage/usage.ts';
 import { type CreditView, type TrafficView, USAGE_RANGES, type UsageRange } from '../../api.ts';
 import { routes } from '../../routes.ts';
@@ -67,10 +71,11 @@ const until = (to: number, { length, step }: { length: number; step: number }) =
 });
 
 async function readCredit(redis: RedisClient, namespace: string): Promise<CreditView> {
-  const [granted, spent] = await Promise.all([
+  const [granted, spent, currency] = await Promise.all([
     readGrantedMicros(redis, namespace),
     readSpentMicros(redis, namespace),
+    readCurrency(redis, namespace),
   ]);
-  if (granted === null) return { granted: null, remaining: null };
-  return { granted: formatAmount(granted), remaining: formatAmount(granted - spent) };
+  if (granted === null) return { granted: null, remaining: null, currency };
+  return { granted: formatAmount(granted), remaining: formatAmount(granted - spent), currency };
 }

@@ -1,13 +1,14 @@
 /** API keys as the page shows them. Pure. */
 import type { APIKey } from '../../../api/api-key.ts';
 import { ANNOTATIONS } from '../../../api/names.ts';
-import type { CreatorView, KeyView } from '../../api.ts';
+import type { BudgetView, CreatorView, KeyView } from '../../api.ts';
 import { readFieldManager } from '../kubernetes/field-manager.ts';
 
 /** Identifies requests and counters in Redis. */
 export interface KnownKey {
   name: string;
   hint: string | null;
+  owner: string | null;
 }
 
 /** undefined until the operator has created the key. */
@@ -28,12 +29,21 @@ export function describeKey(key: APIKey): KeyView {
     priority: spec.priority,
     expiresAt: spec.expiresAt ?? null,
     disabled: spec.disabled,
+    owner: spec.owner ?? null,
+    deployments: spec.deployments ? [...spec.deployments] : null,
+    budget: describeBudget(key),
     isReady: ready?.status === 'True' && !isStale,
     message: ready === undefined || isStale ? 'Publishing to gateways.' : ready.message,
     createdAt: String(metadata.creationTimestamp ?? ''),
     creator: findCreator(metadata),
     usage: null,
   };
+}
+
+function describeBudget({ spec: { budget }, status }: APIKey): BudgetView | null {
+  if (!budget) return null;
+  const { spent = null, percent = null, periodEndsAt = null } = status.budget ?? {};
+  return { amount: budget.amount, period: budget.period, spent, percent, periodEndsAt };
 }
 
 interface ManagedFields {

@@ -15,7 +15,8 @@ import {
   type ModelKind,
   PRESETS_BY_KIND,
 } from '../../../api/engine-presets.ts';
-import { type NewDeployment, PRESET_LABELS, usualGPUs } from './new-manifest.ts';
+import { ENGINE_TRAITS } from '../../../api/engine-traits.ts';
+import type { NewDeployment } from './new-manifest.ts';
 
 interface NewDeploymentFormProps {
   value: NewDeployment;
@@ -28,10 +29,10 @@ const WHOLE = { allowDecimal: false, allowNegative: false, clampBehavior: 'stric
 export function NewDeploymentForm({ value, onChange, disabled }: NewDeploymentFormProps) {
   const { name, kind, preset, modelId, repo, image, args, gpus, gpuMemory, size } = value;
   const set = (change: Partial<NewDeployment>) => onChange({ ...value, ...change });
-  const setPreset = (preset: EnginePreset) => set({ preset, gpus: usualGPUs(preset) });
+  const setPreset = (preset: EnginePreset) => set({ preset, gpus: ENGINE_TRAITS[preset].suggestedGPUs });
   const setKind = (kind: ModelKind) => {
     const fitting = PRESETS_BY_KIND[kind].includes(preset) ? preset : PRESETS_BY_KIND[kind][0]!;
-    set({ kind, preset: fitting, ...(fitting !== preset && { gpus: usualGPUs(fitting) }) });
+    set({ kind, preset: fitting, ...(fitting !== preset && { gpus: ENGINE_TRAITS[fitting].suggestedGPUs }) });
   };
   const isSimulator = preset === 'simulator';
   return (
@@ -55,7 +56,7 @@ export function NewDeploymentForm({ value, onChange, disabled }: NewDeploymentFo
           />
           <Select
             label="Engine"
-            data={PRESETS_BY_KIND[kind].map((one) => ({ value: one, label: PRESET_LABELS[one] }))}
+            data={PRESETS_BY_KIND[kind].map((one) => ({ value: one, label: ENGINE_TRAITS[one].label }))}
             value={preset}
             onChange={(chosen) => chosen && setPreset(chosen)}
             allowDeselect={false}

@@ -18,21 +18,6 @@ export interface NewDeployment {
   size: { replicas: number } | { min: number; max: number };
 }
 
-export const PRESET_LABELS: Record<EnginePreset, string> = {
-  vllm: 'vLLM',
-  sglang: 'SGLang',
-  'vllm-omni': 'vLLM-Omni',
-  'sglang-diffusion': 'SGLang Diffusion',
-  tei: 'Text Embeddings Inference',
-  'llama-cpp': 'llama.cpp',
-  simulator: 'Simulator (no model)',
-  custom: 'Your own image',
-};
-
-/** What an engine usually runs on. */
-export const usualGPUs = (preset: EnginePreset): number =>
-  ['tei', 'llama-cpp', 'simulator'].includes(preset) ? 0 : 1;
-
 /** YAML that needs no quotes: a word that is not another type. */
 const PLAIN = /^(?!(true|false|null|yes|no|on|off|y|n)$)[A-Za-z][\w./-]*$/i;
 const scalar = (text: string): string => (PLAIN.test(text) ? text : JSON.stringify(text));

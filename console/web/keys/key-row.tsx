@@ -5,6 +5,7 @@ import { AllowedButton } from '../parts/allowed-button.tsx';
 import { StateBadge } from '../parts/state-badge.tsx';
 import { Timestamp } from '../parts/timestamp.tsx';
 import { countOf } from '../usage/totals.ts';
+import { describeBounds } from './key-bounds.ts';
 import { KeyMenu } from './key-menu.tsx';
 import { findState } from './key-state.ts';
 
@@ -31,6 +32,7 @@ export function KeyRow(props: KeyRowProps) {
   const { name, hint, rpm, tpd, priority, expiresAt, disabled, message, createdAt, creator, usage } = apiKey;
   const state = findState(apiKey);
   const limit = findReachedLimit(apiKey);
+  const bounds = describeBounds(apiKey);
   return (
     <Table.Tr>
       <Table.Th scope="row" fw={500} style={{ overflowWrap: 'anywhere' }}>
@@ -38,6 +40,11 @@ export function KeyRow(props: KeyRowProps) {
         {hint && (
           <Text size="xs" c="dimmed" ff="monospace" style={{ whiteSpace: 'nowrap' }}>
             {hint}
+          </Text>
+        )}
+        {bounds !== '' && (
+          <Text size="xs" c="dimmed">
+            {bounds}
           </Text>
         )}
       </Table.Th>

@@ -1,6 +1,7 @@
 /** Generates images synchronously, or in the background if that takes too long. */
-import { Button, Group, NumberInput, Select, Stack, Text } from '@mantine/core';
+import { Anchor, Button, Group, Image, NumberInput, Select, SimpleGrid, Stack, Text } from '@mantine/core';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
+import type { ImageAnswer } from '../../api.ts';
 import { playgroundRoutes } from '../../routes.ts';
 import { useAction } from '../client/action.ts';
 import { CallError, call } from '../client/call.ts';
@@ -10,7 +11,6 @@ import { ErrorAlert } from '../parts/page-states.tsx';
 import { FollowedRequest } from '../requests/followed-request.tsx';
 import { formatMs } from '../usage/totals.ts';
 import { BesideCode } from './call-code.tsx';
-import { GeneratedImages } from './generated-images.tsx';
 import { buildForm, ImageField, PromptField } from './media-fields.tsx';
 import { listParameters, MediaParameterFields, NO_PARAMETERS } from './media-parameters.tsx';
 import type { PlaygroundProps } from './playground-props.ts';
@@ -118,5 +118,41 @@ export function ImagePlayground({ deployment, permission, isShown }: PlaygroundP
       )}
       {answer?.id && <FollowedRequest deployment={deployment.name} id={answer.id} isShown={isShown} />}
     </BesideCode>
+  );
+}
+
+interface GeneratedImagesProps {
+  pictures: NonNullable<ImageAnswer['data']>;
+  prompt: string;
+}
+
+function GeneratedImages({ pictures, prompt }: GeneratedImagesProps) {
+  return (
+    <SimpleGrid
+      cols={{ base: 1, sm: pictures.length > 1 ? 2 : 1 }}
+      role="status"
+      aria-label="Generated images"
+    >
+      {pictures.map(({ url, b64_json }, index) => {
+        const source = url ?? `data:image/png;base64,${b64_json}`;
+        return (
+          // The images of a response never change.
+          // biome-ignore lint/suspicious/noArrayIndexKey: see above
+          <Stack key={index} gap={4} align="flex-start">
+            <Image
+              src={source}
+              alt={`Image ${index + 1}: ${prompt}`}
+              radius="sm"
+              w="auto"
+              maw="100%"
+              mah="70vh"
+            />
+            <Anchor href={source} target="_blank" rel="noreferrer" download size="sm">
+              Download image {index + 1}
+            </Anchor>
+          </Stack>
+        );
+      })}
+    </SimpleGrid>
   );
 }

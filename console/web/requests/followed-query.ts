@@ -1,6 +1,6 @@
 /** Polls a request that was just created in a playground. */
 import { useQuery } from '@tanstack/react-query';
-import type { EndpointRequest, RequestDetail } from '../../api.ts';
+import type { RelayedRequest, RequestDetail } from '../../api.ts';
 import { playgroundRoutes, routes } from '../../routes.ts';
 import { call } from '../client/call.ts';
 import { useNamespace } from '../client/namespace.ts';
@@ -38,7 +38,7 @@ export function useFollowedRequest({ deployment, id, isShown }: FollowedRequestP
   });
 }
 
-const translate = ({ output_urls, error_code, error_message, ...rest }: EndpointRequest) => ({
+const translate = ({ output_urls, error_code, error_message, ...rest }: RelayedRequest) => ({
   ...rest,
   progress: null,
   outputURLs: output_urls ?? [],

@@ -18,6 +18,35 @@ export function findDays(range: string, now: number): { from: string; to: string
 
 const formatDay = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
+export interface OwnerTotal {
+  /** null: keys without an owner, and those without a name. */
+  owner: string | null;
+  requests: number;
+  tokens: number;
+  cost: number;
+}
+
+/** Millionths: what a cost is rounded to. */
+const MICROS = 1_000_000;
+
+/** Usage and cost of each owner, the dearest first; none if no key has an owner. */
+export function sumByOwner(
+  rows: readonly Pick<KeyUsageView, 'owner' | 'requests' | 'inputTokens' | 'outputTokens' | 'cost'>[],
+): OwnerTotal[] {
+  const totals = new Map<string | null, OwnerTotal>();
+  for (const { owner, requests, inputTokens, outputTokens, cost } of rows) {
+    const sum = totals.get(owner) ?? { owner, requests: 0, tokens: 0, cost: 0 };
+    totals.set(owner, {
+      owner,
+      requests: sum.requests + requests,
+      tokens: sum.tokens + inputTokens + outputTokens,
+      cost: Math.round((sum.cost + Number(cost)) * MICROS) / MICROS,
+    });
+  }
+  if ([...totals.keys()].every((owner) => owner === null)) return [];
+  return [...totals.values()].sort((a, b) => b.cost - a.cost || b.requests - a.requests);
+}
+
 /** Keys that are gone or hidden from this user have no name. No APIKey has a name with a capital letter or a space. */
 export const nameKey = ({ key, keyHash }: Pick<KeyUsageView, 'key' | 'keyHash'>): string =>
   keyHash === PERSONAL_KEYS_DIGITS ? 'Playgrounds' : (key ?? `unnamed (${keyHash.slice(0, SHOWN_DIGITS)})`);

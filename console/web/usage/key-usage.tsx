@@ -7,6 +7,7 @@ import { ArrangedTable, useArrangement } from '../parts/arranged-list.tsx';
 import type { Column } from '../parts/arrangement.ts';
 import { Loaded } from '../parts/page.tsx';
 import { findDays, nameKey } from './key-usage-rows.ts';
+import { OwnerUsage } from './owner-usage.tsx';
 
 /** They are written by gateways each 10 s, and cost a read for each deployment and day. */
 const INTERVAL_MS = 60_000;
@@ -45,13 +46,21 @@ export function KeyUsage({ deployment, range }: KeyUsageProps) {
           Download CSV
         </Button>
       </Group>
-      <Loaded query={query}>{(rows) => <KeyUsageTable rows={rows} />}</Loaded>
+      <Loaded query={query}>
+        {(rows) => (
+          <>
+            <OwnerUsage rows={rows} />
+            <KeyUsageTable rows={rows} />
+          </>
+        )}
+      </Loaded>
     </Stack>
   );
 }
 
 const COLUMNS: readonly Column<KeyUsageView>[] = [
   { by: 'key', label: 'Key', value: nameKey },
+  { by: 'owner', label: 'Owner', value: ({ owner }) => owner },
   { by: 'day', label: 'Day', value: ({ day }) => day, isLargestFirst: true },
   { by: 'deployment', label: 'Deployment', value: ({ deployment }) => deployment },
   { by: 'model', label: 'Model', value: ({ model }) => model },
@@ -61,7 +70,7 @@ const COLUMNS: readonly Column<KeyUsageView>[] = [
   { by: 'cost', label: 'Cost', value: ({ cost }) => Number(cost), isLargestFirst: true },
 ];
 
-const textsOf = (row: KeyUsageView) => [nameKey(row), row.day, row.deployment, row.model];
+const textsOf = (row: KeyUsageView) => [nameKey(row), row.owner, row.day, row.deployment, row.model];
 
 function KeyUsageTable({ rows }: { rows: KeyUsageView[] }) {
   const list = useArrangement(rows, { columns: COLUMNS, textsOf, prefix: 'keys-' });
@@ -83,12 +92,13 @@ function KeyUsageTable({ rows }: { rows: KeyUsageView[] }) {
 }
 
 function KeyUsageRow({ row }: { row: KeyUsageView }) {
-  const { day, deployment, model, requests, inputTokens, outputTokens, cost } = row;
+  const { owner, day, deployment, model, requests, inputTokens, outputTokens, cost } = row;
   return (
     <Table.Tr>
       <Table.Th scope="row" fw={500} style={{ overflowWrap: 'anywhere' }}>
         {nameKey(row)}
       </Table.Th>
+      <Table.Td style={{ overflowWrap: 'anywhere' }}>{owner ?? '–'}</Table.Td>
       <Table.Td style={{ whiteSpace: 'nowrap' }}>{day}</Table.Td>
       <Table.Td style={{ overflowWrap: 'anywhere' }}>{deployment}</Table.Td>
       <Table.Td ff="monospace" style={{ overflowWrap: 'anywhere' }}>

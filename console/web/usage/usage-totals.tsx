@@ -38,7 +38,7 @@ export function UsageTotals({ usage: { total: totals, credit }, isOneDeployment 
     {
       label: 'Remaining credit',
       value: credit.remaining ?? 'Unlimited',
-      more: credit.granted === null ? 'no limit' : `of ${credit.granted}`,
+      more: credit.granted === null ? 'no limit' : `of ${credit.granted} ${credit.currency ?? ''}`.trimEnd(),
     },
   ];
   return <Figures figures={figures} />;

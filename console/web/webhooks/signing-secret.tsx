@@ -3,6 +3,10 @@ import { Alert, Button, Checkbox, Group, Modal, Paper, Stack, Text, Title } from
 import { useDisclosure } from '@mantine/hooks';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { useState } from 'react';
+import go from '../../../examples/webhooks/receiver.go?raw';
+import node from '../../../examples/webhooks/receiver.mjs?raw';
+import python from '../../../examples/webhooks/receiver.py?raw';
+import shell from '../../../examples/webhooks/verify.sh?raw';
 import type { SigningSecretView } from '../../api.ts';
 import { routes } from '../../routes.ts';
 import { useAction } from '../client/action.ts';
@@ -10,10 +14,14 @@ import { call } from '../client/call.ts';
 import { useNamespace } from '../client/namespace.ts';
 import { useAccess } from '../client/session.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
+import { CodeTabs } from '../parts/code-tabs.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Copyable } from '../parts/copyable.tsx';
-import { Receivers } from './receivers.tsx';
 import { describeReading } from './secret-command.ts';
+
+/** Programs that receive and verify deliveries: those that the tests run. */
+const RECEIVERS = { 'Node.js': node, Python: python, Go: go, Shell: shell };
+const Receivers = () => <CodeTabs texts={RECEIVERS} what="receiver" />;
 
 export function SigningSecret() {
   const namespace = useNamespace();

@@ -1,16 +1,16 @@
 /** One endpoint: URL, state, actions. */
-import { Badge, Button, Group, Text } from '@mantine/core';
+import { Alert, Badge, Button, Group, Text } from '@mantine/core';
 import { Link } from 'react-router';
-import type { WebhookView } from '../../api.ts';
+import type { TestView, WebhookView } from '../../api.ts';
 import { routes } from '../../routes.ts';
 import { useNamespace, useWrite } from '../client/namespace.ts';
 import { useAccess } from '../client/session.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
 import { ObjectCard } from '../parts/object-card.tsx';
 import { ErrorAlert } from '../parts/page-states.tsx';
+import { describeAnswer, describeFailure } from './delivery-state.ts';
 import { Recover } from './recover.tsx';
 import { RollSecret } from './signing-secret.tsx';
-import { TestResult } from './test-result.tsx';
 
 interface WebhookCardProps {
   webhook: WebhookView;
@@ -110,5 +110,23 @@ export function WebhookCard({ webhook, onChange, onDelete }: WebhookCardProps) {
         </Button>
       </Group>
     </ObjectCard>
+  );
+}
+
+/** The result of a test event. */
+function TestResult({ result: { delivery, eventId } }: { result: TestView }) {
+  if (!delivery)
+    return (
+      <Alert color="blue" role="status" title="Test sent, no response yet">
+        <Text size="sm">{eventId}: see Deliveries for the result.</Text>
+      </Alert>
+    );
+  const isTaken = delivery.state === 'delivered';
+  return (
+    <Alert color={isTaken ? 'green' : 'red'} role="status" title={isTaken ? 'Test delivered' : 'Test failed'}>
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {isTaken ? describeAnswer(delivery) : describeFailure(delivery)}
+      </Text>
+    </Alert>
   );
 }

@@ -17,9 +17,16 @@ const EVENT_TYPES = [
   { value: 'request.completed', label: 'request.completed', about: 'A request succeeded.' },
   { value: 'request.failed', label: 'request.failed', about: 'A request failed permanently.' },
   { value: 'request.canceled', label: 'request.canceled', about: 'A queued request was canceled.' },
+  { value: 'batch.completed', label: 'batch.completed', about: 'All lines of a batch were run.' },
+  { value: 'batch.failed', label: 'batch.failed', about: 'The file of a batch has wrong lines.' },
+  { value: 'batch.expired', label: 'batch.expired', about: 'The window of a batch ended first.' },
+  { value: 'batch.cancelled', label: 'batch.cancelled', about: 'A batch was cancelled.' },
+  { value: 'budget.warning', label: 'budget.warning', about: 'A budget has spent one of its percentages.' },
 ] as const;
 
 const ALL_EVENT_TYPES = EVENT_TYPES.map(({ value }) => value);
+/** As if none were named. */
+const DEFAULT_EVENT_TYPES = ALL_EVENT_TYPES.filter((type) => type.startsWith('request.'));
 
 /** On the user's own machine, where receivers may use plain HTTP too. */
 const IS_PLAIN_HTTP = location.protocol === 'http:';
@@ -63,7 +70,7 @@ function WebhookForm({ webhook, onDone, onSecret }: WebhookFormProps) {
   const [name, setName] = useState(webhook?.name ?? '');
   const [url, setURL] = useState(webhook?.url ?? '');
   const [wasLeft, setWasLeft] = useState(false);
-  const [eventTypes, setEventTypes] = useState<string[]>(webhook?.eventTypes ?? ALL_EVENT_TYPES);
+  const [eventTypes, setEventTypes] = useState<string[]>(webhook?.eventTypes ?? DEFAULT_EVENT_TYPES);
   const [isOwn, setIsOwn] = useState(webhook?.signingSecret === 'Own');
   const fault = url === '' ? null : findURLError(url, IS_PLAIN_HTTP);
   const save = useAction({

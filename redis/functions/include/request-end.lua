@@ -1,4 +1,4 @@
---- @include "clock", "memory", "numbers", "stored-objects"
+--- @include "budget", "clock", "memory", "numbers", "stored-objects"
 -- How a request ends, and the event that reports it.
 -- The minimum that an end is counted as before the next one.
 local ENDING_BYTES = 1024
@@ -77,6 +77,7 @@ local function end_request(request, now, ending)
   local price = parse_number(request.price)
   if ending.status ~= 'succeeded' and price > 0 then
     add_number(credit_key(namespace), digits(-price))
+    refund_budgets(namespace, request.budgets or '', price)
   end
   if request.inputs then
     note_written(WRITES_EACH * #request.inputs)

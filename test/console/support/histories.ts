@@ -57,7 +57,7 @@ export function makeUsage(steps: number, stepSeconds: number): UsageView {
     stepSeconds,
     points,
     total: { ...latencies, ...over(COUNTS, sum), ...over(PEAKS, (values) => Math.max(...values)) },
-    credit: { granted: '100', remaining: '41.5' },
+    credit: { granted: '100', remaining: '41.5', currency: null },
   };
 }
 

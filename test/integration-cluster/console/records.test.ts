@@ -71,8 +71,13 @@ describe("the console's records", () => {
     );
     expect(response.headers.get('content-type')).to.equal('text/csv; charset=utf-8');
     const [head, only, ...rest] = (await response.text()).split('\r\n');
-    expect(head).to.equal('day,deployment,model,key,key_hash,requests,input_tokens,output_tokens,cost');
-    expect(only).to.match(/^2026-11-20,llm,[^,]*,billed,[0-9a-f]{24},2,30,20,0\.00011$/);
+    expect(head).to.equal(
+      'day,deployment,model,key,key_hash,requests,input_tokens,output_tokens,cost,owner,' +
+        'ResourceName,ChargePeriodStart,ChargePeriodEnd,BilledCost,BillingCurrency',
+    );
+    expect(only).to.match(
+      /^2026-11-20,llm,[^,]*,billed,[0-9a-f]{24},2,30,20,0\.00011,,llm,2026-11-20T00:00:00Z,2026-11-21T00:00:00Z,0\.00011,$/,
+    );
     expect(rest).to.deep.equal(['']);
     expect((await someone.call('GET', `${base}/usage/keys?from=yesterday`)).body.error.param).to.equal(
       'from',
@@ -234,7 +239,7 @@ describe("the console's records", () => {
       const asked = Date.now();
       const { status, body } = await fixture.someone.call('GET', `${fixture.base}/usage?range=${range}`);
       expect(status).to.equal(200);
-      expect(body.credit).to.deep.equal({ granted: '5', remaining: '3.75' });
+      expect(body.credit).to.deep.equal({ granted: '5', remaining: '3.75', currency: null });
       const [first, last] = [body.points[0], body.points.at(-1)];
       expect(body.points.length, range).to.be.within(60, 170);
       expect(Date.parse(last.at)).to.be.within(asked - body.stepSeconds * 1_000, Date.now());

@@ -31,7 +31,7 @@ describe('On a real API server', () => {
         name: 'leader',
         identity,
         onLost: (reason) => lost.push(reason),
-        ...TIMES,
+        timing: TIMES,
       });
       return { lease, lost, client };
     };

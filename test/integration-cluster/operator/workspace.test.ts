@@ -202,7 +202,7 @@ describe('keys and workspaces', () => {
       await pollUntil(async () => (await statusOf(Workspace, 'workspace')).creditRemaining === '10');
       // Images and videos are paid from the same credit.
       const charge = { namespace, token: 't2', micros: 2_000_000 };
-      expect(await chargeWorkspace(redis.redis, charge)).to.equal(true);
+      expect(await chargeWorkspace(redis.redis, charge)).to.equal(null);
       clock.offset = 122_000;
       await change(Workspace, 'workspace', { ownerEmail: 'other@example.test' });
       await pollUntil(async () => (await statusOf(Workspace, 'workspace')).creditRemaining === '8');

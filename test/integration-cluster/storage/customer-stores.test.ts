@@ -56,8 +56,12 @@ for (const [name, start] of Object.entries(S3_SERVERS))
     });
 
     it('is not verified with wrong keys', async () => {
-      expect(await verify({ secretAccessKey: 'wrong' })).to.equal('credentials');
-      expect(await verify({ accessKeyId: 'NOBODY' })).to.equal('credentials');
+      expect(await verify({ keys: { ...s3Options(server).keys, secretAccessKey: 'wrong' } })).to.equal(
+        'credentials',
+      );
+      expect(await verify({ keys: { ...s3Options(server).keys, accessKeyId: 'NOBODY' } })).to.equal(
+        'credentials',
+      );
     });
 
     // A store that takes buckets by path would take the prefix for one.

@@ -12,10 +12,8 @@ export const s3Options = (
   publicEndpoint: null,
   region: server.region,
   bucket: BUCKET,
-  prefix: '',
   pathStyle: true,
-  accessKeyId: server.accessKeyId,
-  secretAccessKey: server.secretAccessKey,
+  keys: { accessKeyId: server.accessKeyId, secretAccessKey: server.secretAccessKey },
   provider: null,
   egress: null,
 });

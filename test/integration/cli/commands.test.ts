@@ -6,11 +6,11 @@ import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
 import { deploy, printManifest, waitUntilReady } from '../../../cli/deployment/deploy.ts';
 import { findDeployment } from '../../../cli/deployment/deployment.ts';
-import { createKey } from '../../../cli/deployment/key.ts';
+import { createKey, readLimits } from '../../../cli/deployment/key.ts';
 import { printLogs, readLogRequest } from '../../../cli/deployment/logs.ts';
 import { explainDeployment, findCause } from '../../../cli/deployment/why.ts';
 import { readCommandLine } from '../../../cli/framework/command-line.ts';
-import type { Failure } from '../../../cli/framework/failure.ts';
+import { Failure } from '../../../cli/framework/failure.ts';
 import { KubeApiError } from '../../../kube/api-error.ts';
 import type { EndpointsFile } from '../../../launch/endpoints-file.ts';
 import { type MemoryTarget, recordOutput, setConditions, startMemoryTarget } from './memory-target.ts';
@@ -213,6 +213,22 @@ Its log: berth logs chat -n team
         expiresAt: '2100-01-01T00:00:00Z',
       });
       expect(JSON.stringify([...target.api.store.all()])).not.to.include(key);
+    });
+
+    it('bounds it by an owner, deployments and a budget, and says what these may be', async () => {
+      await create('bounded', { owner: 'search', deployments: 'chat,embed', budget: '200/month' });
+      expect(target.api.get(KEYS, { namespace: 'team', name: 'bounded' }).spec).to.deep.include({
+        owner: 'search',
+        deployments: ['chat', 'embed'],
+        budget: { amount: '200', period: 'Month', warnAt: [50, 80] },
+      });
+      for (const [limits, message] of [
+        [{ budget: 'much' }, /^--budget must be a decimal/],
+        [{ budget: '5/year' }, /^--budget /],
+        [{ owner: 'a b' }, /^--owner must be letters/],
+        [{ deployments: '' }, /^--deployments /],
+      ] as const)
+        expect(() => readLimits(limits, new Date())).to.throw(Failure, message);
     });
 
     it('names it by its hash without a name, also as JSON', async () => {

@@ -39,9 +39,7 @@ describe('a call of an image engine', () => {
       requestId: 'request-1',
       servedModelName: 'painter',
       parameters: { task: 'txt2img', prompt: 'a "lighthouse"\r\nat 海', n: 1, size: '64x64' },
-      images: [],
-      mask: null,
-      maskField: 'mask',
+      files: { images: [], mask: null, maskField: 'mask' },
       signal: new AbortController().signal,
       onRelease: () => released++,
       ...options,
@@ -124,7 +122,8 @@ describe('a call of an image engine', () => {
       flowShift: 3,
       extraParams: { cfg: [1] },
     };
-    await call(url, { parameters, images: [file], mask: file, maskField: 'mask_image' });
+    const files = { images: [file], mask: file, maskField: 'mask_image' };
+    await call(url, { parameters, files });
     expect(body)
       .to.match(/name="mask_image"; filename="mask.png"/)
       .and.not.to.include('name="mask"');
@@ -171,7 +170,8 @@ describe('a call of an image engine', () => {
       res.writeHead(413, { connection: 'close' }).end('{"detail":"too large for this engine"}');
     });
     const image = writeFile(Buffer.alloc(40 * 1024 * 1024, 1));
-    const error = (await rejection(call(url, { parameters: edit, images: [image] }))) as ApiError;
+    const files = { images: [image], mask: null, maskField: 'mask' };
+    const error = (await rejection(call(url, { parameters: edit, files }))) as ApiError;
     expect(error.code).to.be.oneOf(['request_too_large', 'upstream_error']);
   });
 

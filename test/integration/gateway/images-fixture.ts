@@ -174,9 +174,11 @@ async function startEndpoint(
   });
   const peerRoutes = createPeerRoutes({
     token: PEER_TOKEN,
+    hopToken: null,
     reservations: new Reservations(slots),
     enginePool: pools.get(engineURL),
     isOpen: () => true,
+    isOpenToHops: () => true,
     balance: { observe: () => {}, hasShare: () => true, inflight: 0 },
     onEngineLost: () => {},
   });

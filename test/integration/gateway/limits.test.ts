@@ -115,6 +115,32 @@ describe('the limits of a key', () => {
       expect(error.message).to.match(message);
     });
 
+  it('answer 403 to a deployment that the key may not call, on every route, and name those that it may', async () => {
+    const key = await fixture.endpoint.makeKey({ dep: 'film,embed' });
+    const headers = { authorization: `Bearer ${key}` };
+    const error = await readEnvelope(await fixture.chat({}, { key }));
+    expect([error.status, error.code]).to.deep.equal([403, 'permission_denied']);
+    expect(error.message).to.match(/may call: film, embed\.$/);
+    expect((await fetch(`${fixture.endpoint.origin}/v1/models`, { headers })).status).to.equal(403);
+    const { name } = fixture.endpoint.config;
+    const own = await fixture.endpoint.makeKey({ dep: `film,${name}` });
+    expect((await fixture.chat({ max_tokens: 1 }, { key: own })).status).to.equal(200);
+  });
+
+  it('answer 503 insufficient_quota when the budget of the key is used up, and say when the next period begins', async () => {
+    const key = await fixture.endpoint.makeKey({ bud: '0,Day' });
+    const error = await readEnvelope(await fixture.chat({}, { key }));
+    expect([error.status, error.code]).to.deep.equal([503, 'insufficient_quota']);
+    expect(error.message).to.match(
+      /^The budget of this API key is used up: 0 per day. The next period begins at \d{4}-.*T00:00:00Z\.$/,
+    );
+    expect(error.headers.get('x-should-retry')).to.equal('false');
+    expect(
+      (await fetch(`${fixture.endpoint.origin}/v1/models`, { headers: { authorization: `Bearer ${key}` } }))
+        .status,
+    ).to.equal(200);
+  });
+
   it('answer 503 insufficient_quota when the credit is used up', async () => {
     const { redis } = fixture.connection;
     const { namespace } = fixture.endpoint.config;

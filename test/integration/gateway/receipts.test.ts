@@ -78,6 +78,14 @@ describe('receipts', () => {
     expect(ofKey!.inputTokens + ofKey!.outputTokens).to.equal(tokens);
   });
 
+  it('count in the budget of the key, for the very next call', async () => {
+    const key = await fixture.endpoint.makeKey({ bud: '1,Month,50' });
+    await (await fixture.chat({ max_tokens: 5 }, { key })).text();
+    const refused = await fixture.chat({ max_tokens: 5 }, { key });
+    expect(refused.status).to.equal(503);
+    expect(await refused.text()).to.match(/The budget of this API key is used up: 0.000001 per month/);
+  });
+
   it('charge many requests that cost less than a millionth each for what they cost together', async () => {
     const { pricing } = fixture.endpoint.config;
     // A hundredth of a millionth for each token.

@@ -74,6 +74,9 @@ class FakeDesiredState implements DesiredState {
   signingSecret = () => null;
   ownerEmail = () => null;
   keepInputsMs = () => null;
+  currency = () => null;
+  owners = () => new Map();
+  budgets = () => [];
   creditMicros = () => this.credit;
   needsUser = (namespace: string) => this.names(namespace).length > 0;
 }

@@ -12,8 +12,8 @@ describe('the charge of a workspace', () => {
   let stack: TestStack;
   let tenant: RedisConnection;
   const namespace = 'one';
-  const charge = (micros: number, token = newToken()) =>
-    chargeWorkspace(tenant.redis, { namespace, token, micros });
+  const charge = async (micros: number, token = newToken()) =>
+    (await chargeWorkspace(tenant.redis, { namespace, token, micros })) === null;
   const refund = (token: string) => refundWorkspace(tenant.redis, { namespace, token });
   const spent = async () => Number((await stack.redis.get(workKeys(namespace).credit)) ?? 0);
   const grant = (creditMicros: number | null) => publishWorkspace(stack.redis, namespace, { creditMicros });

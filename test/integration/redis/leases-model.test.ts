@@ -222,9 +222,19 @@ describe('admissions of several gateways that lease requests', () => {
       const gateway = openGateway();
       for (let i = 0; i < 50; i++) await gateway.ask(sha256);
       await publish({ off: 1 });
-      gateway.settlements.charge({ namespace, sha256, tokens: used.tokens && 15, price: used.price && 15 });
+      gateway.settlements.charge({
+        namespace,
+        keyHash: sha256,
+        tokens: used.tokens && 15,
+        price: used.price && 15,
+      });
       expect(await gateway.ask(sha256)).to.satisfy(isAdmitted);
-      gateway.settlements.charge({ namespace, sha256, tokens: used.tokens && 1, price: used.price && 1 });
+      gateway.settlements.charge({
+        namespace,
+        keyHash: sha256,
+        tokens: used.tokens && 1,
+        price: used.price && 1,
+      });
       expect(await gateway.ask(sha256)).to.equal('invalid_api_key');
     }
     await publishWorkspace(stack.redis, namespace, { creditMicros: null });
@@ -361,7 +371,7 @@ describe('admissions of several gateways that lease requests', () => {
         const { ask, settlements } = gateways[i % 3]!;
         const answer = await ask(sha256);
         if (!isAdmitted(answer)) refused++;
-        else spent += settlements.charge({ namespace, sha256, tokens: 0, price: 1 });
+        else spent += settlements.charge({ namespace, keyHash: sha256, tokens: 0, price: 1 });
         // In between, each charges up to ten requests that Redis has not heard of.
         if (i % 30 === 29) while ((await readSpentMicros(stack.redis, namespace)) < spent) await nextTurn();
       }

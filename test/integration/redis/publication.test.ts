@@ -236,6 +236,21 @@ describe('publication', () => {
     expect(await publication.publishWorkspace(redis, 'one', {})).to.equal(false);
   });
 
+  it('replaces the budgets of owners exactly, and leaves them where they are not known', async () => {
+    const { redis } = connection;
+    const read = () => redis.hgetall(configKeys('one').workspace);
+    const month = { micros: 5, period: 'Month', warnAt: [50, 80] } as const;
+    await publication.publishWorkspace(redis, 'one', {
+      owners: new Map([
+        ['a', month],
+        ['b', month],
+      ]),
+    });
+    await publication.publishWorkspace(redis, 'one', { currency: 'EUR' });
+    await publication.publishWorkspace(redis, 'one', { owners: new Map([['b', { ...month, micros: 6 }]]) });
+    expect(await read()).to.deep.equal({ 'owner:b': '6,Month,50,80', currency: 'EUR' });
+  });
+
   it('keeps the signing secret sealed, replaces a rolled one, and takes it and the owner back', async () => {
     const { redis } = connection;
     const open = async () => {

@@ -56,7 +56,8 @@ describe('the settlement of usage', () => {
   const dayKey = () => workKeys(namespace).tpd(sha256, Math.floor(Date.now() / DAY_MS));
   const readTokens = async () => Number((await stack.redis.get(dayKey())) ?? 0);
   const readSpent = async () => Number((await stack.redis.get(workKeys(namespace).credit)) ?? 0);
-  const charge = (tokens: number, price: number) => settlements.charge({ namespace, sha256, tokens, price });
+  const charge = (tokens: number, price: number) =>
+    settlements.charge({ namespace, keyHash: sha256, tokens, price });
   const readLost = async () => Number(/settlements_lost_total (\d+)/.exec(await metrics.render())![1]);
 
   for (const tokens of [1e25, 1e19, Number.POSITIVE_INFINITY, Number.NaN, -1, 0.5])

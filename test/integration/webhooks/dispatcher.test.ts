@@ -5,7 +5,11 @@ import { expect } from 'chai';
 import { type PublishedEndpoint, workKeys } from '../../../api/redis-keys.ts';
 import { EgressAgent } from '../../../gateway/egress/agent.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
-import { Dispatcher, type DispatcherOptions } from '../../../gateway/webhooks/dispatcher.ts';
+import {
+  Dispatcher,
+  type DispatcherOptions,
+  type PublishedWebhooks,
+} from '../../../gateway/webhooks/dispatcher.ts';
 import { signDelivery } from '../../../gateway/webhooks/signature.ts';
 import { WEBHOOKS_IN_FLIGHT } from '../../../gateway/webhooks/webhook-service.ts';
 import type { AbandonedDelivery } from '../../../redis/deliveries/delivery-calls.ts';
@@ -86,14 +90,17 @@ describe('the webhook dispatcher', () => {
     await stack?.stop();
   });
 
+  const published: PublishedWebhooks = {
+    readEndpoints: async () => endpoints,
+    recallEndpoints: async () => endpoints,
+    readSecrets: async () =>
+      secret === null ? null : { workspace: { current: secret, previous: null }, endpoints: new Map() },
+  };
   const start = (options: Partial<DispatcherOptions> = {}) => {
     const dispatcher = new Dispatcher({
       redis: stack.redis,
       agent,
-      readEndpoints: async () => endpoints,
-      recallEndpoints: async () => endpoints,
-      readSecrets: async () =>
-        secret === null ? null : { workspace: { current: secret, previous: null }, endpoints: new Map() },
+      published,
       onAbandoned: (delivery) => abandoned.push(delivery),
       log: createLog('silent', {}),
       timing: TIMING,
@@ -296,8 +303,10 @@ describe('the webhook dispatcher', () => {
     for (let i = 0; i < 16; i++) subscribe(`slow-${i}`, `/hang?${i}`);
     const dispatcher = start({
       agent: wide,
-      readEndpoints: async (each) => (each === quick ? new Map() : endpoints),
-      recallEndpoints: async () => endpoints,
+      published: {
+        ...published,
+        readEndpoints: async (each) => (each === quick ? new Map() : endpoints),
+      },
       timing: { attemptMs: 60_000, waitAfter: () => 10 },
     });
     for (let each = 0; each < workspaces; each++) {

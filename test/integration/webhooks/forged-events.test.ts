@@ -176,12 +176,14 @@ describe('events that a workspace’s Redis user forged', () => {
       dispatcher = new Dispatcher({
         redis: stack.redis,
         agent,
-        readEndpoints: async () => new Map<string, PublishedEndpoint>(),
-        recallEndpoints: async () => new Map<string, PublishedEndpoint>(),
-        readSecrets: async () => ({
-          workspace: { current: 'whsec_test', previous: null },
-          endpoints: new Map(),
-        }),
+        published: {
+          readEndpoints: async () => new Map<string, PublishedEndpoint>(),
+          recallEndpoints: async () => new Map<string, PublishedEndpoint>(),
+          readSecrets: async () => ({
+            workspace: { current: 'whsec_test', previous: null },
+            endpoints: new Map(),
+          }),
+        },
         onAbandoned: () => {},
         log: createLog('silent', {}),
         timing: { attemptMs: 100, waitAfter: () => 5 },

@@ -50,6 +50,10 @@ const adapter = (more: Spec = {}): Spec => ({
   ...more,
 });
 
+const shares = (...weights: [string, number][]): Spec[] =>
+  weights.map(([deployment, weight]) => ({ deployment, weight }));
+const onePercent = (name: string): [string, number] => [name, 1];
+
 const TIMERS_OF_LIMITS = [
   ...['requestTimeout', 'imageTimeout', 'imageJobTimeout', 'videoTimeout', 'waitForSlot', 'streamKeepAlive'],
   ...['headersTimeout', 'bodyTimeout', 'uploadTimeout'],
@@ -178,6 +182,17 @@ const MODELS: Manifest[] = [
   model('an adapter that is no LLM', adapter({ kind: 'Embedding' })),
   model('an adapter without a source', adapter({ model: { id: 'a' } })),
   model('no engine', { kind: 'LLM', model: { id: 'org/model' } }),
+  model('traffic of two versions', llm({ traffic: shares(['v2', 60], ['v3', 40]) })),
+  model('traffic of more than all', llm({ traffic: shares(['v2', 60], ['v3', 41]) })),
+  model('traffic of one version twice', llm({ traffic: shares(['v2', 1], ['v2', 2]) })),
+  model('traffic of no version', llm({ traffic: [] })),
+  model(
+    'traffic of six versions',
+    llm({ traffic: shares(...['a', 'b', 'c', 'd', 'e', 'f'].map(onePercent)) }),
+  ),
+  model('traffic with a weight below nothing', llm({ traffic: shares(['v2', -1]) })),
+  model('traffic of images', ofKind('Image', { traffic: shares(['v2', 10]) })),
+  model('traffic of an adapter', adapter({ traffic: shares(['v2', 10]) })),
   model('an adapter of another base', adapter({ adapterOf: { deployment: 'other' } }), { before: adapter() }),
   model(
     'an adapter with a cache of its own',

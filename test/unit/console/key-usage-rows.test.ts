@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { findDays, nameKey } from '../../../console/web/usage/key-usage-rows.ts';
+import { findDays, nameKey, sumByOwner } from '../../../console/web/usage/key-usage-rows.ts';
 import { countedAs } from '../../../redis/usage/key-usage.ts';
 
 const NOW = Date.parse('2026-11-25T00:30:00Z');
@@ -15,6 +15,21 @@ describe('usage by key', () => {
   it('tells keys without a name apart', () => {
     expect(nameKey({ key: 'app', keyHash: 'a'.repeat(24) })).to.equal('app');
     expect(nameKey({ key: null, keyHash: 'ab12'.repeat(6) })).to.equal('unnamed (ab12ab12)');
+  });
+
+  it('is summed by owner, the dearest first, without rounding errors', () => {
+    const row = { requests: 1, inputTokens: 2, outputTokens: 3, cost: '0.1' };
+    const rows = [
+      { ...row, owner: 'a' },
+      ...Array.from({ length: 3 }, () => ({ ...row, owner: 'b' })),
+      { ...row, owner: null },
+    ];
+    expect(sumByOwner(rows)).to.deep.equal([
+      { owner: 'b', requests: 3, tokens: 15, cost: 0.3 },
+      { owner: 'a', requests: 1, tokens: 5, cost: 0.1 },
+      { owner: null, requests: 1, tokens: 5, cost: 0.1 },
+    ]);
+    expect(sumByOwner([{ ...row, owner: null }])).to.deep.equal([]);
   });
 
   it('has those of playgrounds as one', () => {

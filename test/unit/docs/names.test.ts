@@ -48,7 +48,7 @@ const HOSTS = [
   /^(github|huggingface)\.co(m)?$/,
   /^(docs|registry-1)\.docker\.(com|io)$/,
   /^kind\.sigs\.k8s\.io$/,
-  /^(www\.(w3|standardwebhooks|openresponses)|opentelemetry|json-schema|go|deb\.debian)\.(org|com|io|dev)$/,
+  /^(www\.(w3|standardwebhooks|openresponses)|opentelemetry|json-schema|focus\.finops|go|deb\.debian)\.(org|com|io|dev)$/,
   /\.r2\.cloudflarestorage\.com$/,
 ];
 

@@ -45,7 +45,7 @@ describe('what a gateway loads', function () {
   it('is none of what exports traces, as long as no endpoint is set', () => {
     const traces = loaded.filter((url) => url.includes('/gateway/tracing/'));
     const names = traces.map((url) => url.split('/').at(-1));
-    expect(names.sort()).to.deep.equal(['span.ts', 'trace-context.ts', 'tracer.ts']);
+    expect(names.sort()).to.deep.equal(['span.ts', 'tracer.ts']);
   });
 
   it('is no zod beside an engine, so that a pod starts soon', () => {

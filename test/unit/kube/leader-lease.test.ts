@@ -240,7 +240,7 @@ describe('A leader lease', () => {
   });
 
   it('refuses times that would let two lead', () => {
-    expect(() => contend('a', { renewDeadlineMs: 15_000 })).to.throw(
+    expect(() => contend('a', { timing: { renewDeadlineMs: 15_000 } })).to.throw(
       'retryMs < renewDeadlineMs < durationMs',
     );
   });

@@ -15,6 +15,7 @@ describe('what ought to be in Redis', () => {
     const workspaces = new WritableCache();
     const pods = new WritableCache({ [BY_MODEL]: modelKeyOf });
     const models = new ModelStore('example', () => true);
+    const keys = new KeyStore();
     const desired = createDesiredState({
       liveScaling: () => ({ loadTimeMs: null, cordoned: [], sleeping: [] }),
       settings: {
@@ -27,7 +28,7 @@ describe('what ought to be in Redis', () => {
       },
       view: { workspaces, pods, unseen: () => new Set() } as never,
       models,
-      keys: new KeyStore(),
+      keys,
       credentials: new CredentialStore(),
       endpoints: new EndpointStore(),
       signingSecrets: new Map(),
@@ -39,15 +40,33 @@ describe('what ought to be in Redis', () => {
         metadata: { ...NAME, uid: 'u', resourceVersion: version, ...more },
         spec: { kind: 'LLM', model: { id: 'm' }, engine: { preset: 'simulator' }, ...spec },
       } as never);
-    const putWorkspace = (spec: object) =>
+    const putWorkspace = (spec: object, status: object = {}) =>
       workspaces.put({
         apiVersion: 'berth.dev/v1alpha1',
         kind: 'Workspace',
         metadata: { name: 'workspace', namespace: 'team-a', resourceVersion: '1' },
         spec,
+        status,
       } as never);
-    return { desired, models, pods, putModel, putWorkspace };
+    return { desired, keys, models, pods, putModel, putWorkspace };
   };
+
+  it('names the versions that share a deployment’s traffic, with those that cannot answer', () => {
+    const { desired, models, putModel } = start();
+    putModel({ traffic: [{ deployment: 'v2', weight: 10 }] }, '1');
+    expect(desired.deployment(NAME)!.config!.traffic).to.deep.equal([
+      { deployment: 'v2', weight: 10, excluded: true },
+    ]);
+    models.put('team-a/v2', {
+      apiVersion: 'berth.dev/v1alpha1',
+      kind: 'ModelDeployment',
+      metadata: { name: 'v2', namespace: 'team-a', uid: 'v2', resourceVersion: '1' },
+      spec: { kind: 'LLM', model: { id: 'm' }, engine: { preset: 'simulator' } },
+    } as never);
+    expect(desired.deployment(NAME)!.config!.traffic).to.deep.equal([{ deployment: 'v2', weight: 10 }]);
+    putModel({}, '2');
+    expect(desired.deployment(NAME)!.config).not.to.have.property('traffic');
+  });
 
   it('says what keeps replicas from becoming ready: as last derived, else as the status has it', () => {
     const { desired, models, putModel } = start();
@@ -128,6 +147,40 @@ describe('what ought to be in Redis', () => {
     expect(desired.keepInputsMs('team-a')).to.equal(86_400_000);
     putWorkspace({ keepInputs: '400d' });
     expect(desired.keepInputsMs('team-a')).to.equal(undefined);
+  });
+
+  it('publishes owner, deployments and budget of a key, and budgets of owners', () => {
+    const { desired, keys, putWorkspace } = start();
+    const periodEndsAt = '2026-12-01T00:00:00.000Z';
+    const budget = { amount: '200', warnAt: [50] };
+    keys.put('team-a/ci', {
+      apiVersion: 'berth.dev/v1alpha1',
+      kind: 'APIKey',
+      metadata: { name: 'ci', namespace: 'team-a', uid: 'u', resourceVersion: '1' },
+      spec: { sha256: 'a'.repeat(64), owner: 'search', deployments: ['chat', 'embed'], budget },
+      status: { budget: { spent: '3', percent: 1, periodEndsAt } },
+    } as never);
+    expect(desired.apiKey('team-a', 'a'.repeat(64))).to.include({
+      own: 'search',
+      dep: 'chat,embed',
+      bud: '200000000,Month,50',
+    });
+    const owners = [{ name: 'search', budget: { amount: '5', period: 'Day' } }, { name: 'free' }];
+    putWorkspace(
+      { owners, currency: 'EUR' },
+      { owners: [{ name: 'search', spent: '1', percent: 20, periodEndsAt }] },
+    );
+    expect(desired.currency('team-a')).to.equal('EUR');
+    const ofOwner = { micros: 5_000_000, period: 'Day', warnAt: [50, 80] };
+    expect(desired.owners('team-a')).to.deep.equal(new Map([['search', ofOwner]]));
+    expect(
+      desired.budgets('team-a').map(({ holder, spentMicros }) => ({ ...holder, spentMicros })),
+    ).to.deep.equal([
+      { kind: 'key', name: 'ci', spentMicros: 3_000_000 },
+      { kind: 'owner', name: 'search', spentMicros: 1_000_000 },
+    ]);
+    putWorkspace('the object is too large' as never);
+    expect(desired.owners('team-a'), 'Redis keeps what it holds').to.equal(undefined);
   });
 
   it('does not take a Workspace that is not kept for one without a limit of credit', () => {

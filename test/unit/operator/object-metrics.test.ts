@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import {
+  describeBudgets,
   describeCredits,
   describeDeployments,
   listFailingConditions,
@@ -78,5 +79,31 @@ describe("what the operator's metrics tell of objects", () => {
     expect([
       ...describeCredits([workspace({ credit: '10' }, { creditRemaining: '0.5' }), workspace({}, {})]),
     ]).to.deep.equal([{ namespace: 'team', granted: 10, remaining: 0.5 }]);
+  });
+
+  it('are the budgets of owners and then of keys that have a status, at most 1,000', () => {
+    const object = (kind: string, name: string, spec: object, status: object) => ({
+      apiVersion: 'v1',
+      kind,
+      metadata: { namespace: 'team', name },
+      spec,
+      status,
+    });
+    const owners = [
+      { name: 'a', budget: { amount: '5' } },
+      { name: 'b' },
+      { name: 'c', budget: { amount: '6' } },
+    ];
+    const workspace = object('Workspace', 'workspace', { owners }, { owners: [{ name: 'a', spent: '1.5' }] });
+    const key = object('APIKey', 'k', { budget: { amount: '2' } }, { budget: { spent: '3' } });
+    const samples = describeBudgets(
+      [workspace],
+      [object('APIKey', 'new', {}, {}), ...Array.from({ length: 1_500 }, () => key)],
+    );
+    expect(samples.slice(0, 2)).to.deep.equal([
+      { namespace: 'team', holder: 'owner', name: 'a', amount: 5, spent: 1.5 },
+      { namespace: 'team', holder: 'key', name: 'k', amount: 2, spent: 3 },
+    ]);
+    expect(samples).to.have.length(1_000);
   });
 });

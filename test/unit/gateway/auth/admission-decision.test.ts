@@ -13,6 +13,8 @@ const ADMITTED: Admission = {
   retryAfter: 0,
   priority: 0,
   lease: null,
+  budgets: null,
+  deployments: null,
 };
 const FULL_MINUTE = { limit: 60, remaining: 0, resetAt: 1_030 };
 const USED_DAY = { limit: 1_000, used: 1_000, resetAt: 5_000 };
@@ -74,6 +76,47 @@ describe('the decision on an admission', () => {
 
   it('refuses the key at a verdict that it does not know', () => {
     expect(decide({ verdict: 'revoked' as Admission['verdict'] })!.code).to.equal('invalid_api_key');
+  });
+
+  const tightest = {
+    kind: 'owner',
+    name: 'search',
+    micros: 5_000_000,
+    period: 'Week',
+    endsAt: 1_796_083_200,
+  } as const;
+  const budgets = { text: 'owner:search,5000000,Week', tightest, leftMicros: 0 };
+
+  it('names the budget that is used up, and when its next period begins', () => {
+    const used: Partial<Admission> = { verdict: 'credit', creditLeft: false, budgets };
+    expect(decide(used)).to.deep.equal({
+      code: 'insufficient_quota',
+      retryAfter: undefined,
+      text: 'The budget of the owner search of this API key is used up: 5 per week. The next period begins at 2026-12-01T00:00:00Z.',
+    });
+    const own = { ...budgets, tightest: { ...tightest, kind: 'key' as const } };
+    expect(decide({ ...used, budgets: own })!.text).to.match(
+      /^The budget of this API key is used up: 5 per week\./,
+    );
+    expect(decide(used, { spends: false })).to.equal(null);
+    expect(decide({ ...used, budgets: { ...budgets, leftMicros: 1 } })!.text).to.match(/workspace's credit/);
+  });
+
+  it('adds the money that is not settled yet', () => {
+    const left: Partial<Admission> = { budgets: { ...budgets, leftMicros: 10 } };
+    expect(decide(left, { unsettledMicros: 9 })).to.equal(null);
+    expect(decide(left, { unsettledMicros: 10 })!.code).to.equal('insufficient_quota');
+  });
+
+  it('refuses a deployment that the key may not call, and names those that it may', () => {
+    const scoped: Partial<Admission> = { deployments: ['chat', 'embed'], creditLeft: false };
+    expect(decide(scoped, { deployment: 'film', spends: false })).to.deep.equal({
+      code: 'permission_denied',
+      retryAfter: undefined,
+      text: 'This API key may not call the deployment film. It may call: chat, embed.',
+    });
+    expect(decide(scoped, { deployment: 'chat' })!.code).to.equal('insufficient_quota');
+    expect(decide({ deployments: ['chat'] }, { deployment: 'chat' })).to.equal(null);
   });
 
   it('adds the tokens that are not settled yet', () => {

@@ -21,7 +21,7 @@ describe('the heartbeats of an adapter', () => {
       },
       slots,
       isDraining: () => false,
-      peerToken: 'token',
+      tokens: { peer: 'token', hop: null },
       self: { pod: 'chat-1', address: '127.0.0.1', port: 1 },
       peerPools: new Pools({ onResend: () => {} }),
       heartbeat: {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ApiError } from '../../../../gateway/http/error-response.ts';
 import {
   fetchObject,
-  type JobStorage,
+  type JobContext,
   signResults,
   storeResults,
 } from '../../../../gateway/jobs/job-storage.ts';
@@ -25,7 +25,7 @@ describe('storing the results of a job', () => {
       isShuttingDown,
       credential = null,
       attemptMs = 60_000,
-    }: Partial<Pick<JobStorage, 'isShuttingDown'>> & {
+    }: Partial<Pick<JobContext, 'isShuttingDown'>> & {
       remainingMs?: number;
       credential?: string | null;
       /** Duration of each attempt. */
@@ -70,7 +70,7 @@ describe('storing the results of a job', () => {
       delayMs: 1,
       now: () => now,
       isShuttingDown,
-    } as unknown as JobStorage;
+    } as unknown as JobContext;
     return {
       store: () => storeResults(job, credential, files),
       deadlines,
@@ -151,7 +151,7 @@ describe('reading the inputs of a job', () => {
       signal: new AbortController().signal,
       delayMs: 1,
       now: () => now,
-    } as unknown as JobStorage;
+    } as unknown as JobContext;
     const failure = await rejection(fetchObject(job, { credential: null, key: 'k' }, 1));
     expect(failure).to.include({ code: 'temporarily_unavailable' });
     expect(attempts).to.equal(7);
@@ -169,7 +169,7 @@ describe('links to the results of a job', () => {
     const job = {
       storage: { urlSigner: { signGets } },
       claim: { namespace: 'team' },
-    } as unknown as JobStorage;
+    } as unknown as JobContext;
     const stored = { bucket: 'b', provider: null, objects: [{ credential, key: 'k' }] };
     expect(await signResults(job, stored, kind, place)).to.deep.equal(['link']);
     return asked[0] as { expiresInSeconds: number; place: object };

@@ -10,12 +10,13 @@ import { describeRequestLine } from '../../../../gateway/http/request-log.ts';
 import { acquireTarget, noteFailure } from '../../../../gateway/run/engine-run.ts';
 
 describe('a failed run at an engine', () => {
-  const note = (error: unknown) => {
+  const note = (error: unknown, isOwn?: boolean) => {
     const seen: string[] = [];
-    noteFailure(error, {
+    const services = {
       metrics: { engineErrors: { inc: ({ reason }: { reason: string }) => seen.push(reason) } },
       onEngineLost: () => seen.push('probed'),
-    } as unknown as Parameters<typeof noteFailure>[1]);
+    } as unknown as Parameters<typeof noteFailure>[1];
+    noteFailure(error, services, isOwn);
     return seen;
   };
 
@@ -32,6 +33,12 @@ describe('a failed run at an engine', () => {
     expect(note(new ApiError('request_timeout', 'Too late.', { status: 504 }))).to.deep.equal([
       'request_timeout',
     ]));
+
+  it('says nothing of the own engine where another version failed', () => {
+    const error = new ApiError('upstream_error', 'It broke.');
+    expect(note(error, false)).to.deep.equal([]);
+    expect(note(error, true)).to.deep.equal(['upstream_error', 'probed']);
+  });
 
   it('is not counted where the client is at fault', () => {
     expect(note(new ApiError('invalid_request_error', 'No.'))).to.deep.equal([]);

@@ -9,10 +9,8 @@ describe("the endpoint of a tenant's bucket", () => {
       publicEndpoint: null,
       region: 'eu-1',
       bucket: 'results',
-      prefix: '',
       pathStyle: true,
-      accessKeyId: 'a',
-      secretAccessKey: 'b',
+      keys: { accessKeyId: 'a', secretAccessKey: 'b' },
       provider: 's3',
       egress: { allow: [], deny: [], plainHTTP: false },
     });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { EnginePriority } from '../../../../api/engine-priority.ts';
+import type { EnginePriority } from '../../../../api/engine-traits.ts';
 import { ApiError } from '../../../../gateway/http/error-response.ts';
 import { CHAT, COMPLETIONS, EMBEDDINGS } from '../../../../gateway/text/openai-routes.ts';
 import { readTextRequest, type TextRequest } from '../../../../gateway/text/text-request.ts';

@@ -2,8 +2,7 @@ import { expect } from 'chai';
 import { ApiError } from '../../../../gateway/http/error-response.ts';
 import { createLog } from '../../../../gateway/telemetry/log.ts';
 import { createTracer } from '../../../../gateway/tracing/recording.ts';
-import type { Tracer } from '../../../../gateway/tracing/span.ts';
-import { readTraceContext } from '../../../../gateway/tracing/trace-context.ts';
+import { readTraceContext, type Tracer } from '../../../../gateway/tracing/span.ts';
 import { openTracer } from '../../../../gateway/tracing/tracer.ts';
 import { startTraceReceiver, type TraceReceiver } from '../../../support/trace-receiver.ts';
 

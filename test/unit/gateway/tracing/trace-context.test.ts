@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readTraceContext } from '../../../../gateway/tracing/trace-context.ts';
+import { readTraceContext } from '../../../../gateway/tracing/span.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = `00-${TRACE}-b7ad6b7169203331-01`;
