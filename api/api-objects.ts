@@ -3,6 +3,7 @@
  * and the OpenAPI document is generated from them.
  */
 import { z } from 'zod';
+import { BATCH_STATUSES } from './batch.ts';
 import { MODALITIES, REQUEST_STATUSES, VIDEO_STATUS, type VideoStatus } from './request.ts';
 
 const unixSeconds = (what: string) => z.int().describe(`${what}, in Unix seconds.`);
@@ -267,3 +268,80 @@ export const transcript = z.object({
   text: z.string(),
   usage: z.object({ type: z.string(), seconds: z.number().optional().describe('Of the audio.') }).optional(),
 });
+
+const batchError = z.object({
+  code: z.string(),
+  message: z.string(),
+  param: z.string().nullable(),
+  line: z.int().nullable().describe('Number of the line, from 1 on.'),
+});
+
+export const fileObject = z.object({
+  id: z.string().describe('Id of the file.'),
+  object: z.literal('file'),
+  bytes: z.int(),
+  created_at: unixSeconds('When it was uploaded or written'),
+  expires_at: unixSeconds('When it is removed'),
+  filename: z.string(),
+  purpose: z.enum(['batch', 'batch_output']),
+  status: z.enum(['processed', 'error']).describe('`error`: a batch of this file fails.'),
+  status_details: z.string().nullable(),
+});
+export type FileObject = z.infer<typeof fileObject>;
+
+const listOf = <T extends z.ZodType>(item: T) =>
+  z.object({
+    object: z.literal('list'),
+    data: z.array(item),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+    has_more: z.boolean(),
+  });
+export const fileList = listOf(fileObject);
+export type FileList = z.infer<typeof fileList>;
+
+export const fileDeletion = z.object({
+  id: z.string(),
+  object: z.literal('file'),
+  deleted: z.literal(true),
+});
+export type FileDeletion = z.infer<typeof fileDeletion>;
+
+const maybeSeconds = (what: string) => z.int().nullable().describe(`${what}, in Unix seconds.`);
+
+export const batchObject = z.object({
+  id: z.string().describe('Id of the batch.'),
+  object: z.literal('batch'),
+  endpoint: z.string(),
+  model: z.string(),
+  errors: z
+    .object({ object: z.literal('list'), data: z.array(batchError) })
+    .nullable()
+    .describe('Why the batch failed: its first errors.'),
+  input_file_id: z.string(),
+  completion_window: z.string(),
+  status: z.enum(BATCH_STATUSES),
+  output_file_id: z.string().nullable().describe('Lines that were answered; null without any.'),
+  error_file_id: z.string().nullable().describe('Lines that were refused or not run; null without any.'),
+  created_at: unixSeconds('When it was created'),
+  in_progress_at: maybeSeconds('When its lines may run'),
+  expires_at: unixSeconds('When its window ends'),
+  finalizing_at: maybeSeconds('When its window had ended'),
+  completed_at: maybeSeconds('When it completed'),
+  failed_at: maybeSeconds('When it failed'),
+  expired_at: maybeSeconds('When it expired'),
+  cancelling_at: maybeSeconds('When it was asked to end'),
+  cancelled_at: maybeSeconds('When it was cancelled'),
+  request_counts: z.object({ total: z.int(), completed: z.int(), failed: z.int() }),
+  usage: z.object({
+    input_tokens: z.int(),
+    input_tokens_details: z.object({ cached_tokens: z.int() }),
+    output_tokens: z.int(),
+    output_tokens_details: z.object({ reasoning_tokens: z.int() }),
+    total_tokens: z.int(),
+  }),
+  metadata: z.record(z.string(), z.string()).nullable(),
+});
+export type BatchObject = z.infer<typeof batchObject>;
+export const batchList = listOf(batchObject);
+export type BatchList = z.infer<typeof batchList>;

@@ -275,6 +275,20 @@ export const ERRORS = {
     when: 'The request to cancel is no longer queued.',
     remedy: 'None: the request is running or has ended.',
   },
+  file_in_use: {
+    status: 409,
+    type: invalid,
+    retry: false,
+    when: 'The file to delete is the input of a batch that has not ended.',
+    remedy: 'Cancel the batch, or wait for its end.',
+  },
+  batch_not_cancellable: {
+    status: 409,
+    type: invalid,
+    retry: false,
+    when: 'The batch to cancel has ended.',
+    remedy: 'None: its files have what was done.',
+  },
   idempotency_key_reused: {
     status: 409,
     type: invalid,

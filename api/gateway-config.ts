@@ -104,6 +104,8 @@ const deploymentConfig = z.object({
     perMillionOutputTokens: z.int().nullable(),
     /** Absent or null: the same as other input tokens. */
     perMillionCachedInputTokens: z.int().nullish(),
+    /** Percent of the other prices that lines of batches cost; absent: 100. */
+    batchPercent: z.int().optional(),
   }),
   storageCredential: z.string().nullable(),
   /** Where links to results lead; absent: here where managed storage is not public. */
@@ -205,6 +207,7 @@ export function buildGatewayConfig(
       perMillionInputTokens: price(spec.pricing.perMillionInputTokens),
       perMillionOutputTokens: price(spec.pricing.perMillionOutputTokens),
       perMillionCachedInputTokens: price(spec.pricing.perMillionCachedInputTokens),
+      ...(spec.pricing.batchPercent !== undefined && { batchPercent: spec.pricing.batchPercent }),
     },
     storageCredential: spec.storage.credential ?? null,
     ...(spec.storage.links && { links: spec.storage.links }),

@@ -55,6 +55,12 @@ const pricing = z
     perMillionCachedInputTokens: amount(
       'Price of a million prompt tokens that the engine had in its cache; perMillionInputTokens if absent.',
     ).optional(),
+    batchPercent: z
+      .int()
+      .min(0)
+      .max(100)
+      .optional()
+      .describe('Percent of these prices that lines of batches cost; 100 if absent.'),
   })
   .prefault({})
   .describe("Charged to the workspace's credit; free if absent.");

@@ -37,6 +37,8 @@ export const modelLimits = z
     jsonBody: quantityUpTo('160Mi', 'Largest JSON body.').default('32Mi'),
     file: quantity('Largest uploaded file.').default('50Mi'),
     multipartBody: quantity('Largest multipart body.').default('64Mi'),
+    batchFile: quantityUpTo('1Gi', 'Largest file of a batch.').default('200M'),
+    batchUploadTimeout: duration('Longest wait for the file of a batch.').default('30m'),
     promptCharacters: z
       .int()
       .min(1)
@@ -85,6 +87,9 @@ export interface ResolvedLimits {
   jsonBodyBytes: number;
   fileBytes: number;
   multipartBodyBytes: number;
+  /** Absent: of an older operator. */
+  batchFileBytes?: number | undefined;
+  batchUploadTimeoutMs?: number | undefined;
   promptCharacters: number;
   imagesPerRequest: number;
   maxQueued: number;
@@ -110,6 +115,8 @@ export function resolveLimits(spec: LimitsSpec, kind: ModelKind): ResolvedLimits
     jsonBodyBytes: parseQuantity(spec.jsonBody),
     fileBytes: parseQuantity(spec.file),
     multipartBodyBytes: parseQuantity(spec.multipartBody),
+    batchFileBytes: parseQuantity(spec.batchFile),
+    batchUploadTimeoutMs: parseDuration(spec.batchUploadTimeout),
     promptCharacters: spec.promptCharacters,
     imagesPerRequest: spec.imagesPerRequest,
     maxQueued: spec.maxQueued,

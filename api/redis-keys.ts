@@ -106,6 +106,28 @@ export const workKeys = (namespace: string) => ({
   event: (id: string) => tagged('w', namespace, `event:${id}`),
   /** Sorted set: stored objects by when (Unix ms) they must be removed. */
   cleanup: tagged('w', namespace, 'cleanup'),
+  /** Hash: a file of a batch, as redis/batches/batch-files.ts reads it. */
+  file: (id: string) => tagged('w', namespace, `file:${id}`),
+  /** Hash: a file's chunks by number: start, end, first line and lines, with a space between. */
+  chunks: (fileId: string) => tagged('w', namespace, `chunks:${fileId}`),
+  /** Sorted set: ids of a deployment's files, by age in Unix microseconds. */
+  files: (deployment: string) => tagged('w', namespace, `files:${deployment}`),
+  /** Hash: a batch, as redis/batches/batch-records.ts reads it. */
+  batch: (id: string) => tagged('w', namespace, `batch:${id}`),
+  /** Sorted set: ids of a deployment's batches, by age in Unix microseconds. */
+  batches: (deployment: string) => tagged('w', namespace, `batches:${deployment}`),
+  /** Sorted set: ids of a deployment's batches with lines left, by their last turn in Unix microseconds. */
+  openBatches: (deployment: string) => tagged('w', namespace, `open-batches:${deployment}`),
+  /** Sorted set: ids of the same batches of all deployments, by when (Unix ms) their lines are no longer run. */
+  closingBatches: tagged('w', namespace, 'closing-batches'),
+  /** Sorted set: a batch's chunks that wait, by number. */
+  waitingChunks: (batchId: string) => tagged('w', namespace, `waiting-chunks:${batchId}`),
+  /** Sorted set: its claimed chunks, by when (Unix ms) their worker counts as lost. */
+  leasedChunks: (batchId: string) => tagged('w', namespace, `leased-chunks:${batchId}`),
+  /** Hash: the token of each claimed chunk. */
+  chunkClaims: (batchId: string) => tagged('w', namespace, `chunk-claims:${batchId}`),
+  /** Hash: what each chunk that is done has written (BatchPart as JSON). */
+  parts: (batchId: string) => tagged('w', namespace, `parts:${batchId}`),
   prefix: `w:{${namespace}}:`,
 });
 

@@ -1,5 +1,6 @@
 /** Asynchronous requests: states, codes, ids and shapes (docs/api.md, "States", "Request"). */
 import { createHash, randomBytes } from 'node:crypto';
+import type { BatchEventType } from './batch.ts';
 
 export const REQUEST_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'canceled'] as const;
 export type RequestStatus = (typeof REQUEST_STATUSES)[number];
@@ -37,7 +38,8 @@ export const EVENT_OF_STATUS = {
 } as const satisfies Partial<Record<RequestStatus, string>>;
 /** A budget has spent one of its percentages; only for endpoints that list it. */
 export const BUDGET_WARNING = 'budget.warning';
-export type EventType = (typeof EVENT_OF_STATUS)[keyof typeof EVENT_OF_STATUS] | typeof BUDGET_WARNING;
+export type RequestEventType = (typeof EVENT_OF_STATUS)[keyof typeof EVENT_OF_STATUS];
+export type EventType = RequestEventType | BatchEventType | typeof BUDGET_WARNING;
 
 export const DEFAULT_LIST_LIMIT = 50;
 export const MAX_LIST_LIMIT = 200;

@@ -1,10 +1,11 @@
 /** The WebhookEndpoint resource: a subscription to events (docs/api.md, "Webhooks"). */
 import { z } from 'zod';
+import { BATCH_EVENT_TYPES } from './batch.ts';
 import { conditions, customObject, observedGeneration, type ResourceDefinition } from './kubernetes-types.ts';
 import { BUDGET_WARNING, EVENT_OF_STATUS, type EventType } from './request.ts';
 
-const REQUEST_EVENTS: EventType[] = Object.values(EVENT_OF_STATUS);
-const EVENT_TYPES: EventType[] = [...REQUEST_EVENTS, BUDGET_WARNING];
+const REQUEST_EVENT_TYPES = Object.values(EVENT_OF_STATUS);
+const EVENT_TYPES: readonly EventType[] = [...REQUEST_EVENT_TYPES, ...BATCH_EVENT_TYPES, BUDGET_WARNING];
 
 export const webhookEndpointSpec = z.object({
   url: z.string().min(1).max(2048).describe('Public HTTPS address.'),
@@ -12,8 +13,8 @@ export const webhookEndpointSpec = z.object({
     .array(z.enum(EVENT_TYPES))
     .min(1)
     .max(EVENT_TYPES.length)
-    .default([...REQUEST_EVENTS])
-    .describe('Events to deliver; by default all of requests, and none of budgets.'),
+    .default([...REQUEST_EVENT_TYPES])
+    .describe('Events to deliver; by default all of requests, and none of batches and budgets.'),
   enabled: z.boolean().default(true).describe('Whether events are delivered.'),
   signingSecret: z
     .enum(['Workspace', 'Own'])

@@ -10,6 +10,7 @@ import { printLogs, readLogRequest } from './deployment/logs.ts';
 import { restart } from './deployment/restart.ts';
 import { explainDeployment } from './deployment/why.ts';
 import { startAgent } from './endpoint/agent-start.ts';
+import { runBatch } from './endpoint/batch.ts';
 import { chat } from './endpoint/chat.ts';
 import { explainRefusal } from './framework/api-refusal.ts';
 import { asksForJSON, type Invocation, readCommandLine } from './framework/command-line.ts';
@@ -36,6 +37,7 @@ const RUNS: Record<Exclude<CommandName, 'listen' | 'completion'>, Run> = {
   key: (target, { positionals: [name], values }, output) =>
     createKey(target, { name, limits: values }, output),
   chat,
+  batch: runBatch,
   deploy,
   history: (target, { positionals: [name] }, output) => printHistory(target, name!, output),
   rollback: rollBack,

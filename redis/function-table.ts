@@ -61,11 +61,29 @@ export const LIMITS = {
   /** Budgets that bound one key, its own and its owner's; and their text. */
   MAX_BUDGETS: 2,
   MAX_BUDGETS_BYTES: 640,
+  /** Files and open batches of a deployment, and the chunks of a file: each has a line, and ends at its 100th or its first MiB. */
+  MAX_FILES: 1_000,
+  MAX_OPEN_BATCHES: 100,
+  MAX_CHUNKS: 1_000,
+  /** The longest field of a batch or a file: its errors, or metadata of 16 pairs. */
+  MAX_BATCH_FIELD_BYTES: 16 * KIB,
+  /** What a chunk has written: two keys of objects. */
+  MAX_PART_BYTES: 3 * KIB,
 } as const;
 
 const SUBMITTED_FIELDS = 'status deployment modality api_key order queued_at registration_id price keep_ms';
 const FIRST_SHOWN_FIELDS =
   'status deployment registration_id modality model size seconds progress queued_at started_at completed_at error_code';
+
+/** Fields of the records of files and batches. */
+export const FILE_FIELDS = listWords(
+  'kind deployment name bytes created_at expires_at lines endpoint errors object batch uses chunks',
+);
+export const BATCH_FIELDS = listWords(
+  'status deployment file endpoint created_at expires_at window lines chunks done completed failed errors output_file ' +
+    'error_file output_bytes error_bytes keep_ms key_hash key_name metadata ended_at cancelling_at finalizing_at ' +
+    'input_tokens cached_tokens output_tokens total_tokens micros object',
+);
 
 /** Fields of a request's record. */
 export const FIELDS = {
@@ -85,6 +103,8 @@ export const FIELDS = {
   ),
   /** Where the result is among them, counted from 1 as in Lua: it is not in the record, which stays small that way. */
   RESULT_AT: listWords(FIRST_SHOWN_FIELDS).length + 1,
+  FILE_FIELDS,
+  BATCH_FIELDS,
 };
 
 const SHOWN_NAMES = FIELDS.SHOWN_FIELDS.toSpliced(FIELDS.RESULT_AT - 1, 0, 'result');
@@ -166,6 +186,31 @@ export const SIGNATURES = {
   names: { kind: 'reads', args: 'limit', bytes: KIB },
   pace: { kind: 'reads', args: '', bytes: KIB },
   place: { kind: 'reads', args: 'namespace id', bytes: KIB },
+  // Batches and their files.
+  addFile: {
+    kind: 'begins',
+    args: 'namespace id deployment object chunks keepMs',
+    rest: { each: 'field value', most: 8 },
+    bytes: 128 * KIB,
+  },
+  readFiles: { kind: 'reads', args: 'namespace', rest: { each: 'id', least: 1, most: 20 }, bytes: 4 * KIB },
+  deleteFile: { args: 'namespace id', bytes: KIB },
+  createBatch: {
+    kind: 'begins',
+    args: 'namespace id deployment file errors windowMs keepMs',
+    rest: { each: 'field value', most: 10 },
+    bytes: 48 * KIB,
+  },
+  readBatches: { kind: 'reads', args: 'namespace', rest: { each: 'id', least: 1, most: 20 }, bytes: 4 * KIB },
+  readParts: { kind: 'reads', args: 'namespace id first', bytes: KIB },
+  cancelBatch: { args: 'namespace id', bytes: KIB },
+  claimChunk: { args: 'namespace deployment token leaseMs skipped', bytes: 2 * KIB },
+  renewChunk: { args: 'namespace id chunk token leaseMs', bytes: KIB },
+  releaseChunk: { args: 'namespace id chunk token', bytes: KIB },
+  finishChunk: {
+    args: 'namespace id chunk token outputObject outputBytes errorObject errorBytes completed failed micros inputTokens cachedTokens outputTokens totalTokens',
+    bytes: 8 * KIB,
+  },
   // Sets of what is due.
   registerObjects: { args: 'removeInMs', rest: { each: 'object', most: 50 }, bytes: 64 * KIB },
   takeDue: { kind: 'bounded', args: 'limit leaseMs', bytes: KIB },
@@ -209,6 +254,8 @@ export const SIGNATURES = {
 } as const satisfies Record<keyof Replies, Signature>;
 
 type Flag = 0 | 1;
+/** Whether the lines of a chunk are run, or why not. */
+export type ChunkMode = 'run' | 'cancelled' | 'expired';
 type Shown = (string | null)[] | null;
 
 /** What each function returns. */
@@ -246,6 +293,19 @@ export interface Replies {
   names: string[];
   pace: string | null;
   place: [ahead: number, queued: number, running: number, averageMs: number | ''] | null;
+  addFile: 'added' | 'full' | 'gone';
+  readFiles: (string | null)[][];
+  deleteFile: 'deleted' | 'in_use' | 'unknown';
+  createBatch: [verdict: 'created' | 'unknown_file' | 'full' | 'gone' | 'refused', reason?: string];
+  readBatches: (string | null)[][];
+  readParts: (string | null)[];
+  cancelBatch: 'cancelling' | 'ended' | 'unknown';
+  claimChunk:
+    | [id: string, chunk: string, mode: ChunkMode, place: string, ...fields: (string | null)[]]
+    | null;
+  renewChunk: ChunkMode | 'stale';
+  releaseChunk: Flag;
+  finishChunk: 'done' | 'stale';
   registerObjects: number;
   takeDue: string[];
   addUsage: Flag;

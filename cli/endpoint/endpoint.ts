@@ -152,14 +152,15 @@ async function readSecret({ client, namespace }: Target, name: string): Promise<
 export async function callEndpoint(
   { url, key, keySource }: Access,
   path: string,
-  request: { body?: object; signal?: AbortSignal | undefined } = {},
+  request: { body?: object; form?: FormData; signal?: AbortSignal | undefined } = {},
 ): Promise<Response> {
-  const { body, signal } = request;
+  const { body, form, signal } = request;
   const response = await fetch(`${url}/${path}`, {
     headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
     // Another host would receive the key.
     redirect: 'manual',
     ...(body && { method: 'POST', body: JSON.stringify(body) }),
+    ...(form && { method: 'POST', body: form }),
     ...(signal && { signal }),
   }).catch((error: Error & { cause?: Error }) => {
     if (signal?.aborted) throw error;

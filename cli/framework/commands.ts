@@ -115,6 +115,22 @@ export const COMMANDS = {
     max: 2,
     options: { ...ENDPOINT_OPTIONS, system: { type: 'string', value: 'TEXT', about: 'system prompt' } },
   },
+  batch: {
+    about: 'run the requests of a JSONL file on idle slots, and save the answers',
+    arguments: 'NAME FILE',
+    min: 2,
+    max: 2,
+    options: {
+      ...ENDPOINT_OPTIONS,
+      out: { type: 'string', value: 'FILE', about: 'of the answers; FILE.out.jsonl if absent' },
+      window: {
+        type: 'string',
+        value: 'TIME',
+        about: 'what is not run by then is not run, such as 1h (24h)',
+      },
+      'no-wait': { type: 'boolean', about: 'print the id of the batch, and do not wait for it' },
+    },
+  },
   deploy: {
     about: 'deploy a model of the catalog or a file; without an argument, list the catalog',
     arguments: '[NAME|FILE]',

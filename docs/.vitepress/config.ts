@@ -33,6 +33,7 @@ export default defineConfig({
           page('Coding agents', '/coding-agents'),
           page('Errors', '/errors'),
           page('Images and videos', '/media'),
+          page('Batches', '/batches'),
           page('Requests', '/requests'),
           page('Budgets', '/budgets'),
           page('Webhooks', '/webhooks'),

@@ -7,7 +7,7 @@ import type { Settlements } from './settlements.ts';
 
 interface LedgerOptions {
   config: () => GatewayConfig;
-  settlements: Settlements;
+  settlements: Pick<Settlements, 'charge'>;
   usage: DeploymentUsage;
   metrics: Pick<GatewayMetrics, 'tokens' | 'cachedInputTokens' | 'audioSeconds' | 'speechCharacters'>;
 }

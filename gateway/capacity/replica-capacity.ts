@@ -5,12 +5,17 @@ import type { Acquisition, Caller, Capacity, EngineTarget } from './capacity.ts'
 import type { Peers } from './peers.ts';
 import type { PrefixBalance } from './prefix-balance.ts';
 
+/** One in 20 slots. */
+const FREE_SHARE = 0.05;
+
 /** The slots of this replica's engine. */
 export class Slots {
   /** Requests and jobs that have a slot, and those that wait for one. */
   readonly busy: BusyTime;
   #inflight = 0;
+  #lent = 0;
   readonly #listeners = new Set<() => void>();
+  readonly #lenders = new Set<() => void>();
   readonly #readLimit: () => number | null;
 
   /** `readLimit` is called each time, so a changed limit applies at once; null = unlimited. */
@@ -42,6 +47,30 @@ export class Slots {
       isHeld = false;
       this.busy.end();
       this.#vacate();
+    };
+  }
+
+  /** How many are lent to lines of batches. */
+  get lent(): number {
+    return this.#lent;
+  }
+
+  /**
+   * As `hold`, for a line of a batch: a share of the slots stays free, so that requests seldom wait for a line's end. `most`: how
+   * many may be in use where slots are unlimited.
+   */
+  lend(most: number): (() => void) | null {
+    const limit = this.#readLimit();
+    const free = limit === null ? most : limit - Math.floor(limit * FREE_SHARE);
+    const release = this.#inflight < free ? this.hold() : null;
+    if (!release) return null;
+    this.#lent++;
+    let isLent = true;
+    return () => {
+      if (!isLent) return;
+      isLent = false;
+      this.#lent--;
+      release();
     };
   }
 
@@ -78,6 +107,12 @@ export class Slots {
     this.#inflight--;
     // It was full with this one, and no longer is.
     if (limit !== null && this.#inflight === limit - 1) this.#notifyCrossing();
+    for (const listener of this.#lenders) listener();
+  }
+
+  /** Called whenever a slot becomes free, after those that wait for one. */
+  onFree(listener: () => void): void {
+    this.#lenders.add(listener);
   }
 
   /** Called whenever the last slot is taken and when one becomes free again; returns the function that unsubscribes. */

@@ -19,6 +19,8 @@ import { Reservations } from './reservations.ts';
 import { SlotLine, SlotQueue } from './slot-queue.ts';
 import { WakingCapacity } from './waking-capacity.ts';
 
+/** The longest wait for the end of a line of a batch. */
+const LINE_WAIT_MS = 60_000;
 /** All engines load an adapter at about the same time. */
 const ADAPTER_EAGER_MS = 10_000;
 
@@ -84,6 +86,8 @@ export interface Replica {
   listOpenPeers(): Heartbeat[];
   /** What the peer of a pod last said of its load. */
   loadOf(pod: string): Pick<Heartbeat, 'inflight' | 'limit' | 'waiting' | 'at'> | undefined;
+  /** Requests that wait within the engine; null while unknown. */
+  countInEngine(): number | null;
   /** Announces a change to the peers soon. */
   announce(): void;
   /** Sends no more heartbeats; requests in flight continue. */
@@ -174,7 +178,8 @@ export function startReplica(options: ReplicaOptions): Replica {
   const slotQueue = new SlotQueue({
     capacity,
     takeLocal: () => capacity.takeLocal(),
-    waitMs: () => config().limits.waitForSlotMs,
+    // One that a line has is free soon.
+    waitMs: () => Math.max(config().limits.waitForSlotMs, slots.lent > 0 ? LINE_WAIT_MS : 0),
     isShared,
     busy: slots.busy,
     line,
@@ -203,6 +208,7 @@ export function startReplica(options: ReplicaOptions): Replica {
       const { inflight, limit, waiting, at } = peer;
       return { inflight, limit, at, ...(waiting !== undefined && { waiting }) };
     },
+    countInEngine: () => queue?.waiting ?? null,
     announce: () => heartbeats.poke(),
     retire: () => heartbeats.close(),
     close: async () => {

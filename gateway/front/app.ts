@@ -4,6 +4,7 @@ import type { RequestListener } from 'node:http';
 import Koa from 'koa';
 import { linkSecret } from '../../api/identity.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
+import { buildBatchHandlers } from '../batches/batch-routes.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { allowOrigins } from '../http/cross-origin.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -89,6 +90,7 @@ export function createFrontApp(options: FrontAppOptions): RequestListener {
   const services = buildServices(options);
   const serve = runHandler({
     ...buildMediaHandlers(services),
+    ...buildBatchHandlers(services),
     ...buildDocumentHandlers(services.config),
     ...buildModelHandlers({
       config: services.config,

@@ -152,7 +152,11 @@ export async function startFront(environment: FrontEnvironment): Promise<Front> 
     listen(internal, environment.internalPort, host),
     listen(metricsServer, metricsPort, host),
   ]);
-  const housekeeping = startHousekeeping({ connection, stores: storage.stores, log, metrics });
+  const housekeeping = startHousekeeping({
+    ...{ connection, log, metrics },
+    stores: storage.stores,
+    storage: storage.services,
+  });
   const webhooks = openWebhookDelivery({
     redis,
     settings,

@@ -1,5 +1,6 @@
 /** All routes of an endpoint (docs/api.md): the table that routing, authentication and modality checks read. */
 
+import { BATCH_KINDS } from '../../api/batch.ts';
 import type { ModelKind } from '../../api/engine-presets.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 
@@ -13,6 +14,8 @@ const records = { kinds: null, namedTo: ['Image', 'Video'], isCounted: false, se
 /** For signed-in users of the console; undocumented. */
 const people = { ...records, namedTo: [] } as const;
 const videos = { ...records, namedTo: ['Video'] } as const;
+/** Deployments that run batches have them, whether a replica is ready or not. */
+const batches = { kinds: BATCH_KINDS, isCounted: false, served: 'always' } as const;
 /** Needs no key. */
 const everyone = { kinds: null, namedTo: [], isCounted: false, served: 'always' } as const;
 /** Routes of OpenAI's API, listed so that errors can suggest an alternative. */
@@ -52,6 +55,15 @@ export const ALL_ROUTES = [
   { ...people, name: 'request_input', method: 'GET', path: '/v1/requests/{id}/input' },
   { ...people, name: 'request_retry', method: 'POST', path: '/v1/requests/{id}/retry', served: 'accepting' },
   { ...records, name: 'request', method: 'GET', path: '/v1/requests/{id}' },
+  { ...batches, name: 'file_upload', method: 'POST', path: '/v1/files' },
+  { ...batches, name: 'file_list', method: 'GET', path: '/v1/files' },
+  { ...batches, name: 'file_content', method: 'GET', path: '/v1/files/{id}/content' },
+  { ...batches, name: 'file', method: 'GET', path: '/v1/files/{id}' },
+  { ...batches, name: 'file_delete', method: 'DELETE', path: '/v1/files/{id}' },
+  { ...batches, name: 'batch_create', method: 'POST', path: '/v1/batches' },
+  { ...batches, name: 'batch_list', method: 'GET', path: '/v1/batches' },
+  { ...batches, name: 'batch_cancel', method: 'POST', path: '/v1/batches/{id}/cancel' },
+  { ...batches, name: 'batch', method: 'GET', path: '/v1/batches/{id}' },
   { name: 'result', method: 'GET', path: '/v1/results/{object}', ...everyone },
   { name: 'health', method: 'GET', path: '/health', kinds: null, isCounted: false, served: 'always' },
   { name: 'openapi', method: 'GET', path: '/openapi.json', kinds: null, isCounted: false, served: 'always' },

@@ -12,6 +12,7 @@ export interface ServerLimits {
   headersTimeoutMs: number;
   bodyTimeoutMs: number;
   uploadTimeoutMs: number;
+  batchUploadTimeoutMs?: number | undefined;
 }
 
 const CHECKING_INTERVAL_MS = 1_000;
@@ -39,11 +40,13 @@ export function createServer(
     },
   );
   const applyLimits = () => {
-    const { headersTimeoutMs, bodyTimeoutMs, uploadTimeoutMs } = limits();
+    const { headersTimeoutMs, bodyTimeoutMs, uploadTimeoutMs, batchUploadTimeoutMs = 0 } = limits();
     server.headersTimeout = headersTimeoutMs;
     // A fallback for the deadlines that each route sets for its body.
     server.requestTimeout =
-      headersTimeoutMs + Math.max(bodyTimeoutMs, uploadTimeoutMs) + CHECKING_INTERVAL_MS;
+      headersTimeoutMs +
+      Math.max(bodyTimeoutMs, uploadTimeoutMs, batchUploadTimeoutMs) +
+      CHECKING_INTERVAL_MS;
   };
   applyLimits();
   const timer = setInterval(applyLimits, CHECKING_INTERVAL_MS);

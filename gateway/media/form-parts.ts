@@ -21,6 +21,8 @@ export interface FormFile {
   file: SpooledFile;
   /** The file holds the address of the real one. */
   isLink: boolean;
+  /** The client's own; '' if it gave none. */
+  fileName?: string;
 }
 
 export interface Form {
@@ -86,7 +88,7 @@ export class FormParts {
   }
 
   /** Throws ApiError. */
-  takeFile(name: string, stream: Readable): void {
+  takeFile(name: string, stream: Readable, fileName = ''): void {
     checkFieldName(name);
     if (this.#fields.texts.has(name))
       throw refuseParameter('invalid_type', name, `\`${name}\` must be a text field, not a file.`);
@@ -94,7 +96,7 @@ export class FormParts {
     const field = this.#findField(reference?.name ?? name);
     if (!this.#fields.files.has(field)) stream.resume();
     else if (reference) this.takeReference(name, reference.name, stream);
-    else this.#hold(name, { field, param: field }, stream);
+    else this.#hold(name, { field, param: field, fileName }, stream);
   }
 
   /** `name`: of the field. Throws ApiError. */
@@ -120,7 +122,7 @@ export class FormParts {
 
   #hold(
     name: string,
-    { field, param }: Pick<FormFile, 'field' | 'param'>,
+    { field, param, fileName }: Pick<FormFile, 'field' | 'param' | 'fileName'>,
     source: AsyncIterable<Buffer>,
   ): void {
     const { limits, spool, tenant, abort } = this.#options;
@@ -128,7 +130,10 @@ export class FormParts {
     if (this.#files.filter((each) => each.field === field).length === most) throw refuseCount(field, most);
     const held = spool
       .hold(source, { maxBytes: limits.fileBytes, signal: abort.signal, tenant })
-      .then((file) => ({ field, param, file, isLink: source instanceof ImageReference && source.isLink }))
+      .then((file) => ({
+        ...{ field, param, file, ...(fileName !== undefined && { fileName }) },
+        isLink: source instanceof ImageReference && source.isLink,
+      }))
       .catch((error: unknown) => {
         throw toFileRefusal(error, param, limits);
       });

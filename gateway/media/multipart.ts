@@ -173,13 +173,13 @@ class FormIntake {
         fail(error as Error);
       }
     });
-    parser.on('file', (name, stream) => {
+    parser.on('file', (name, stream, fileName) => {
       this.#count++;
       this.#memory.beginFile(stream);
       // Its reader gets the error, too; unread files are aborted as well.
       stream.on('error', ignore);
       try {
-        this.#parts.takeFile(String(name), stream);
+        this.#parts.takeFile(String(name), stream, fileName);
       } catch (error) {
         stream.resume();
         fail(error as Error);

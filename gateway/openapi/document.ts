@@ -8,6 +8,7 @@ import { anthropicStatus, type ErrorDialect } from '../http/error-response.ts';
 import { ALL_ROUTES, isSpoken, type Route, type RouteName } from '../http/routes.ts';
 import type { JsonSchema } from '../text/fields.ts';
 import { AUDIO_OPERATIONS } from './audio-operations.ts';
+import { BATCH_OPERATIONS } from './batch-operations.ts';
 import { IMAGE_OPERATIONS } from './image-operations.ts';
 import type { Body, Facts, Operation, OperationAnswer, SchemaName } from './operation.ts';
 import { RECORD_OPERATIONS } from './record-operations.ts';
@@ -24,6 +25,7 @@ const OPERATIONS: Record<RouteName, (facts: Facts) => Operation | null> = {
   ...IMAGE_OPERATIONS,
   ...VIDEO_OPERATIONS,
   ...RECORD_OPERATIONS,
+  ...BATCH_OPERATIONS,
   health: NOT_MADE,
   result: NOT_MADE,
   image_variations: NOT_MADE,
@@ -114,7 +116,9 @@ function isNamed(route: Route, { kinds: served, routes }: DocumentSubject): bool
 function describeOperation(route: Route, operation: Operation, subject: DocumentSubject): JsonSchema {
   const { summary, description, body } = operation;
   const parameters = [
-    ...[...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => describePathParameter(name!, subject)),
+    ...[...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) =>
+      describePathParameter(name!, subject, route.path),
+    ),
     ...(operation.parameters ?? []).map((parameter) =>
       // An empty one counts as absent.
       parameter.in === 'query' ? { ...parameter, allowEmptyValue: true } : parameter,
@@ -130,14 +134,24 @@ function describeOperation(route: Route, operation: Operation, subject: Document
   };
 }
 
-const describePathParameter = (name: string, { modelId }: Facts): JsonSchema => ({
+/** Ids of other objects than requests, by the path's first part. */
+const ID_PATTERNS: Record<string, string> = {
+  files: '^file_[0-9a-f]{31}$',
+  batches: '^batch_[0-9a-f]{30}$',
+};
+const firstPart = (path: string): string => path.split('/')[2] ?? '';
+
+const describePathParameter = (name: string, { modelId }: Facts, path: string): JsonSchema => ({
   name,
   in: 'path',
   required: true,
   schema:
     name === 'model' && modelId !== undefined
       ? { const: modelId }
-      : { type: 'string', ...(name === 'id' && { pattern: '^req_[0-9a-f]{32}$' }) },
+      : {
+          type: 'string',
+          ...(name === 'id' && { pattern: ID_PATTERNS[firstPart(path)] ?? '^req_[0-9a-f]{32}$' }),
+        },
 });
 
 const describeBodies = (bodies: readonly Body[]): JsonSchema =>

@@ -10,6 +10,7 @@ import { Ledger } from '../account/ledger.ts';
 import { Settlements } from '../account/settlements.ts';
 import { buildAudioHandlers } from '../audio/audio-routes.ts';
 import { Admissions, authenticateRequests } from '../auth/admission.ts';
+import { buildBatchHandlers } from '../batches/batch-routes.ts';
 import type { EngineTarget } from '../capacity/capacity.ts';
 import { buildTokenCheck, HELD_HEADER } from '../capacity/peer-protocol.ts';
 import type { Replica } from '../capacity/replica.ts';
@@ -38,6 +39,7 @@ import { buildTextHandlers } from '../text/text-routes.ts';
 import { buildTokenizerHandler } from '../text/tokenizer-info.ts';
 import type { Traffic } from '../traffic/traffic.ts';
 import type { Pools } from '../upstream/pools.ts';
+import { LineEndpoint } from './line-endpoint.ts';
 
 export interface SidecarAppOptions {
   /** Read for every request, so that published changes apply at once. */
@@ -70,6 +72,8 @@ export interface SidecarAppOptions {
 export interface SidecarApp {
   listener: RequestListener;
   cutOff: Pick<CutOff, 'refuse' | 'end'>;
+  /** Runs lines of batches. */
+  lines: LineEndpoint;
   /** Keys or credit have changed, or may have. */
   refreshLimits(): void;
   /** Settles pending usage, after the server has closed. */
@@ -106,25 +110,25 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
     clock: clocks.waits,
     isEnding: () => cutOff.isRefusing || options.isEnding(),
   };
+  const lines = new LineEndpoint({ config, engine, admissions, text: textServices, telemetry });
   const isReady = engine.isReady;
+  const stored = {
+    config,
+    countSlots: () => countSlots(config(), 0),
+    redis,
+    egress,
+    log,
+    metrics,
+    findUsage: () => usage,
+    ...engines,
+  };
   const handlers: Partial<Record<RouteName, Handler>> = {
     ...buildTextHandlers(textServices),
     ...(storage && buildAudioHandlers({ ...textServices, spool: storage.spool })),
     tokenizer_info: buildTokenizerHandler({ config, isReady, pool: engine.unwatchedPool }),
     ...buildModelHandlers({ config, isReady, contextLength: engine.contextLength }),
     ...buildDocumentHandlers(config),
-    ...(storage &&
-      buildMediaHandlers({
-        config,
-        countSlots: () => countSlots(config(), 0),
-        redis,
-        storage,
-        egress,
-        log,
-        metrics,
-        findUsage: () => usage,
-        ...engines,
-      })),
+    ...(storage && buildStoredHandlers({ ...stored, storage })),
   };
 
   const app = new Koa<GatewayState>();
@@ -158,8 +162,10 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   return {
     listener: createListener(app),
     cutOff,
+    lines,
     refreshLimits: () => void admissions.refresh(),
     close: async () => {
+      await lines.close();
       await admissions.refresh();
       await settlements.close();
       await egress.close();
@@ -175,6 +181,11 @@ const nameOwnVersion =
     if (traffic !== undefined) state.exchange.nameVersion(name);
     return next();
   };
+
+const buildStoredHandlers = (services: Parameters<typeof buildMediaHandlers>[0]) => ({
+  ...buildMediaHandlers(services),
+  ...buildBatchHandlers(services),
+});
 
 function recognizeHeld(peerToken: string): GatewayMiddleware {
   const isFronts = buildTokenCheck(heldToken(peerToken));

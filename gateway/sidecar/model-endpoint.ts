@@ -1,11 +1,13 @@
 /** One deployment served beside its engine. */
 import type { Server } from 'node:http';
+import { listBatchPaths } from '../../api/batch.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { hopToken } from '../../api/identity.ts';
 import { listen } from '../../kit/http-server.ts';
 import { isRedisAway, type RedisConnection } from '../../redis/client.ts';
 import { heartbeat, leave } from '../../redis/heartbeats/heartbeats.ts';
 import { readDeployment, readReplicas } from '../../redis/publication/published.ts';
+import type { BatchWorker } from '../batches/batch-worker.ts';
 import { startReplica } from '../capacity/replica.ts';
 import { Slots } from '../capacity/replica-capacity.ts';
 import type { EgressSettings } from '../egress/agent.ts';
@@ -22,6 +24,7 @@ import { Pools } from '../upstream/pools.ts';
 import { serveAdapters } from './adapters.ts';
 import { createSidecarApp } from './app.ts';
 import { Drain } from './drain.ts';
+import { startLines } from './line-slots.ts';
 import { type LiveConfig, watchConfig } from './live-config.ts';
 import { createPassOn } from './passing-on.ts';
 import { endWork, isDrainOverdue } from './shutdown.ts';
@@ -77,9 +80,11 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
   const slots = new Slots(() => config().concurrency);
   const jobs: JobCounts = { running: 0, abandoned: 0 };
   const engine = new WatchedEngine({ address: options.engine, config, slots, metrics, log });
+  let lines: BatchWorker | null = null;
   const drain = new Drain({
     activity,
-    countWork: () => slots.inflight + jobs.running,
+    // A chunk may have no line in a slot for a moment.
+    countWork: () => slots.inflight + jobs.running + (lines?.running ?? 0),
     isEngineLost: engine.isLost,
     timeoutMs: options.drainTimeoutMs,
   });
@@ -133,9 +138,14 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     isEnding: () => isDrainOverdue(drain),
   });
 
+  lines =
+    listBatchPaths(options.initialConfig).length === 0
+      ? null
+      : startLines({ config, redis, storage, log, slots, engine, replica, drain, runner: app.lines, self });
   const announce = () => {
     replica.announce();
     worker?.wake();
+    lines?.wake();
   };
   engine.onPhaseChange((now, before) => {
     if (now.isReady && !before.isReady) drain.cancel({ isRestarted: before.phase === 'starting' });
@@ -143,12 +153,13 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     activity.setClosing(!now.isReady || drain.isDraining);
     announce();
   });
-  engine.onSleepChange(() => replica.announce());
+  engine.onSleepChange(announce);
   drain.onChange((isDraining) => {
     log.info(isDraining ? 'draining' : 'drain canceled');
     replica.announce();
-    if (isDraining) worker?.windDown(drain.remainingMs);
-    else worker?.resume();
+    for (const each of [worker, lines])
+      if (isDraining) each?.windDown(drain.remainingMs);
+      else each?.resume();
   });
   setDocumentationSite(live.current.documentationURL);
   live.onChange(({ documentationURL, sleeping }) => {
@@ -188,7 +199,10 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
     engine,
     isReady: () => engine.isReady() && !adapters.isStarting(),
     drain,
-    wakeWorker: () => worker?.wake(true),
+    wakeWorker: () => {
+      worker?.wake(true);
+      lines?.wake();
+    },
     refreshLimits: () => {
       app.refreshLimits();
       adapters.refreshLimits();
@@ -201,7 +215,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
         .catch(() => {});
       const passOn = createPassOn({ pools: peerPools, listOpen: () => replica.listOpenPeers(), self });
       const work = { server, activity, cutOff: app.cutOff, drain, worker, retired, passOn };
-      await Promise.all([endWork(work), adapters.stop()]);
+      await Promise.all([endWork(work), lines?.stop(drain.remainingMs), adapters.stop()]);
       engine.stop();
       live.close();
       await app.close();

@@ -42,10 +42,12 @@ export function ownsKey(workspace: string, key: string): boolean {
   const isAt = (place: number, tree: string) =>
     parts.at(place)?.endsWith(tree) === true &&
     parts.at(place + 1) === workspace &&
-    parts.at(place + 2)!.startsWith('req_');
+    OWNER.test(parts.at(place + 2)!);
   return isAt(-INPUT_PARTS, 'inputs') || isAt(-RESULT_PARTS, 'results');
 }
 
+/** A request, a batch or its file. */
+const OWNER = /^(req|batch|file)_/;
 const INPUT_PARTS = 4;
 const RESULT_PARTS = 5;
 

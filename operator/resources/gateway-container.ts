@@ -33,6 +33,10 @@ const GIBIBYTE = 1024 ** 3;
 
 /** Bytes of uploads and results in transit; absent if there are none. */
 const SPOOL_BYTES: Partial<Record<ModelDeployment['spec']['kind'], number>> = {
+  // Files of batches.
+  LLM: GIBIBYTE,
+  Embedding: GIBIBYTE,
+  Rerank: GIBIBYTE,
   Image: GIBIBYTE,
   Video: 4 * GIBIBYTE,
   Transcription: GIBIBYTE,

@@ -21,7 +21,7 @@ export interface OutboxEvent {
 const { MAX_ROW_BYTES } = LIMITS;
 /** Start of a body from the functions: matched as text, since a tenant may have written any amount of JSON. */
 const BODY =
-  /^\{"id":"(evt_\w{1,60})","type":"(request\.(?:completed|failed|canceled))","created_at":\d{1,12},"data":\{"id":"(req_\w{1,60})"/;
+  /^\{"id":"(evt_\w{1,60})","type":"(request\.(?:completed|failed|canceled)|batch\.(?:completed|failed|expired|cancelled))","created_at":\d{1,12},"data":\{"id":"((?:req|batch)_\w{1,60})"/;
 
 const BUDGET_BODY = /^\{"id":"(evt_\w{1,60})","type":"budget\.warning","created_at":\d{1,12},"data":\{/;
 const MAX_BUDGET_BYTES = 2_048;

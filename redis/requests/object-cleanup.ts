@@ -9,7 +9,7 @@ import { callFunction, SIGNATURES } from '../function-table.ts';
 export const encodeObject = ({ credential, key }: StoredObject): string => JSON.stringify([credential, key]);
 
 /** null if not written by `encodeObject`: the workspace's own Redis user may write there. */
-function decodeObject(text: string): StoredObject | null {
+export function decodeObject(text: string): StoredObject | null {
   try {
     const [credential, key] = JSON.parse(text) as unknown[];
     if ((typeof credential !== 'string' && credential !== null) || typeof key !== 'string') return null;

@@ -53,7 +53,7 @@ function describeStartup({ startup }: ModelDeployment['status']): DeploymentView
   return { stages: startup.stages.map(({ stage, took }) => ({ stage, took })), current, took, expected };
 }
 
-const PRICED: [field: keyof ModelDeployment['spec']['pricing'], of: string][] = [
+const PRICED: [field: Exclude<keyof ModelDeployment['spec']['pricing'], 'batchPercent'>, of: string][] = [
   ['perImage', 'image'],
   ['perVideoSecond', 'second of video'],
   ['perMillionInputTokens', 'million input tokens'],

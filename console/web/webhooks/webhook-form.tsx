@@ -17,6 +17,10 @@ const EVENT_TYPES = [
   { value: 'request.completed', label: 'request.completed', about: 'A request succeeded.' },
   { value: 'request.failed', label: 'request.failed', about: 'A request failed permanently.' },
   { value: 'request.canceled', label: 'request.canceled', about: 'A queued request was canceled.' },
+  { value: 'batch.completed', label: 'batch.completed', about: 'All lines of a batch were run.' },
+  { value: 'batch.failed', label: 'batch.failed', about: 'The file of a batch has wrong lines.' },
+  { value: 'batch.expired', label: 'batch.expired', about: 'The window of a batch ended first.' },
+  { value: 'batch.cancelled', label: 'batch.cancelled', about: 'A batch was cancelled.' },
   { value: 'budget.warning', label: 'budget.warning', about: 'A budget has spent one of its percentages.' },
 ] as const;
 

@@ -1,10 +1,12 @@
-/** A front's background work, shared by any number of fronts: lost requests, old objects, queue depth. */
+/** A front's background work, shared by any number of fronts: lost requests, ended batches, old objects, queue depth. */
 import type { RedisConnection } from '../../../redis/client.ts';
 import { createExpiryGate } from '../../../redis/requests/request-sweep.ts';
 import { forgetSwept, listSweptWorkspaces } from '../../../redis/workspaces/swept-workspaces.ts';
+import type { StorageServices } from '../../jobs/services.ts';
 import type { Stores } from '../../storage/stores.ts';
 import type { Logger } from '../../telemetry/log.ts';
 import type { GatewayMetrics } from '../../telemetry/metrics.ts';
+import { startBatchCloser } from './batch-closer.ts';
 import { Cleaner } from './cleaner.ts';
 import { startQueueDepthSampling } from './queue-depth-sampling.ts';
 import { startSweeper } from './sweeper.ts';
@@ -12,6 +14,8 @@ import { startSweeper } from './sweeper.ts';
 export interface HousekeepingOptions {
   connection: RedisConnection;
   stores: Pick<Stores, 'find'>;
+  /** Absent: batches are ended by replicas alone. */
+  storage?: StorageServices;
   log: Logger;
   metrics: Pick<GatewayMetrics, 'cleanedObjects' | 'sweptRequests' | 'queues'>;
 }
@@ -22,7 +26,7 @@ export interface Housekeeping {
 }
 
 export function startHousekeeping(options: HousekeepingOptions): Housekeeping {
-  const { connection, stores, log, metrics } = options;
+  const { connection, stores, storage, log, metrics } = options;
   const { redis } = connection;
   const gate = createExpiryGate();
   const stopListening = connection.onStateChange(() => gate.reset());
@@ -47,10 +51,11 @@ export function startHousekeeping(options: HousekeepingOptions): Housekeeping {
     log,
   });
   const sampling = startQueueDepthSampling({ redis, listWorkspaces, log, queues: metrics.queues });
+  const batches = storage && startBatchCloser({ redis, storage, listWorkspaces, log });
   return {
     close: async () => {
       stopListening();
-      await Promise.all([sweeper.close(), cleaner.close(), sampling.close()]);
+      await Promise.all([sweeper.close(), cleaner.close(), sampling.close(), batches?.close()]);
     },
   };
 }

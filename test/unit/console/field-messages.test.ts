@@ -38,13 +38,13 @@ describe("a field that the console's API does not take", () => {
     [bodies.keyChange, { rpm: 0 }, `rpm: must be ${RPM}, not 0.`],
     [bodies.keyChange, { disabled: 'yes' }, 'disabled: must be true or false, not "yes".'],
     [bodies.newWebhook, { name: 'hook' }, 'url: must be given, as text of 1 to 2,048 characters.'],
-    [bodies.newWebhook, { ...hook, eventTypes: [] }, 'eventTypes: must be a list of 1 to 3, not of 0.'],
+    [bodies.newWebhook, { ...hook, eventTypes: [] }, 'eventTypes: must be a list of 1 to 8, not of 0.'],
     [
       bodies.newWebhook,
       { ...hook, eventTypes: ['request.lost'] },
-      'eventTypes.0: must be one of request.completed, request.failed, request.canceled, not "request.lost".',
+      'eventTypes.0: must be one of request.completed, request.failed, request.canceled, batch.completed, batch.failed, batch.expired, batch.cancelled, budget.warning, not "request.lost".',
     ],
-    [bodies.newWebhook, { ...hook, eventTypes: 'all' }, 'eventTypes: must be a list of 1 to 3, not "all".'],
+    [bodies.newWebhook, { ...hook, eventTypes: 'all' }, 'eventTypes: must be a list of 1 to 8, not "all".'],
     [bodies.webhookChange, { reEnable: false }, 'reEnable: must be true, not false.'],
     [
       bodies.newStorageCredential,

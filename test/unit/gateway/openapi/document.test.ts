@@ -56,6 +56,15 @@ describe('the OpenAPI document', () => {
       'GET /tokenizer_info',
       'GET /v1/models',
       'GET /v1/models/{model}',
+      'POST /v1/files',
+      'GET /v1/files',
+      'GET /v1/files/{id}/content',
+      'GET /v1/files/{id}',
+      'DELETE /v1/files/{id}',
+      'POST /v1/batches',
+      'GET /v1/batches',
+      'POST /v1/batches/{id}/cancel',
+      'GET /v1/batches/{id}',
       'GET /openapi.json',
     ]);
     expect(listRoutes(read({ kind: 'Embedding' }))).to.include('POST /v1/embeddings');

@@ -54,8 +54,8 @@ describe('the guard of Redis’ memory', () => {
     try {
       guard.start();
       await new Promise(setImmediate);
-      for (let elapsed = 0; elapsed < 1_000; elapsed += 50) {
-        mock.timers.tick(50);
+      for (let elapsed = 0; elapsed < 1_100; elapsed += 10) {
+        mock.timers.tick(10);
         await new Promise(setImmediate);
       }
       expect(calls.info).to.equal(1 + 4);

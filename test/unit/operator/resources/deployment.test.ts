@@ -58,6 +58,7 @@ describe('the media of a pod', () => {
   const media = (kind: string) => ({ kind, engine: { preset: 'simulator' }, model: { id: 'm' } });
 
   for (const [kind, bytes, limit] of [
+    ['LLM', 2 ** 30, '1280Mi'],
     ['Image', 2 ** 30, '1280Mi'],
     ['Video', 2 ** 32, '5120Mi'],
   ] as const)
@@ -72,8 +73,8 @@ describe('the media of a pod', () => {
       });
     });
 
-  it('bypass text models, which still show all requests with links to their results', () => {
-    const { gateway, pod } = build();
+  it('bypass models of speech, which still show all requests with links to their results', () => {
+    const { gateway, pod } = build(media('Speech'));
     expect(gateway.env!.filter(({ name }) => /SPOOL|STORAGE/.test(name))).to.deep.equal([
       { name: 'GATEWAY_STORAGE_URL', value: SETTINGS.storageURL },
     ]);

@@ -1,0 +1,167 @@
+/** Runs lines of batches on slots that nothing else needs; in the front, it ends batches whose lines are no longer run. */
+import { randomBytes } from 'node:crypto';
+import { claimChunk } from '../../redis/batches/batch-records.ts';
+import { isRedisAway } from '../../redis/client.ts';
+import { ChunkRun, type ChunkServices } from './chunk-run.ts';
+
+export interface BatchWorkerOptions extends ChunkServices {
+  /** Where lines are run; null: nowhere, so only chunks of batches that are ending are claimed. */
+  engine: LineEngine | null;
+  /** Whose batches it claims. */
+  namespace: () => string;
+  deployment: () => string | null;
+  pollMs?: number;
+}
+
+export interface LineEngine {
+  /** A slot for a line; null: none is idle. The function releases it. */
+  lend(): (() => void) | null;
+  /** Whether lines may be run now. */
+  isOpen(): boolean;
+  /** It ends what it has, and begins nothing. */
+  isLeaving(): boolean;
+}
+
+/** A new batch is announced: polling finds chunks that lost their worker. */
+const POLL_MS = 5_000;
+const RETRY_MS = 500;
+/** Released this long before the end of a drain. */
+const RELEASE_BEFORE_END_MS = 5_000;
+/** The end of one overlaps with the start of the next (decision 0376). */
+const MAX_CHUNKS = 8;
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+export class BatchWorker {
+  readonly #options: BatchWorkerOptions;
+  readonly #runs = new Set<ChunkRun>();
+  #isClaiming = false;
+  #isAskedAgain = false;
+  #isWindingDown = false;
+  #isStopped = false;
+  #poll: NodeJS.Timeout | undefined;
+  #end: NodeJS.Timeout | undefined;
+
+  constructor(options: BatchWorkerOptions) {
+    this.#options = options;
+    this.#schedule(POLL_MS);
+  }
+
+  /** Chunks that it has claimed. */
+  get running(): number {
+    return this.#runs.size;
+  }
+
+  /** A slot is free. Asks Redis nothing. */
+  fill(): void {
+    this.#fill();
+  }
+
+  /** Slots may be idle, or chunks wait. */
+  wake(): void {
+    this.#fill();
+    if (this.#isClaiming) this.#isAskedAgain = true;
+    else if (this.#mayClaim) void this.#claim();
+  }
+
+  /** Claims nothing more; chunks that have not ended shortly before `withinMs` are given back. */
+  windDown(withinMs: number): void {
+    this.#isWindingDown = true;
+    clearTimeout(this.#end);
+    const release = () => {
+      for (const run of this.#runs) run.release();
+    };
+    this.#end = setTimeout(release, Math.min(Math.max(0, withinMs - RELEASE_BEFORE_END_MS), MAX_TIMER_MS));
+  }
+
+  resume(): void {
+    if (this.#isStopped) return;
+    clearTimeout(this.#end);
+    this.#isWindingDown = false;
+    this.wake();
+  }
+
+  async stop(withinMs: number): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#poll);
+    this.windDown(withinMs);
+    await Promise.all([...this.#runs].map(({ ended }) => ended));
+    clearTimeout(this.#end);
+  }
+
+  /** As long as slots are idle. */
+  #fill(): void {
+    const { engine } = this.#options;
+    if (!engine) return;
+    for (let run = this.#findWaiting(); run && engine.isOpen(); run = this.#findWaiting()) {
+      const release = engine.lend();
+      if (!release) return;
+      void run.runLine().finally(() => {
+        release();
+        this.wake();
+      });
+    }
+  }
+
+  /** The oldest first, so that few are open. */
+  #findWaiting(): ChunkRun | undefined {
+    for (const run of this.#runs) if (run.isWaiting) return run;
+    return undefined;
+  }
+
+  get #mayClaim(): boolean {
+    if (this.#isWindingDown || this.#isStopped || this.#runs.size >= MAX_CHUNKS) return false;
+    const { engine } = this.#options;
+    if (!engine) return true;
+    if (!engine.isOpen() || engine.isLeaving()) return false;
+    // The next is ready when lines run out. Those whose keys have to wait do not count.
+    const active = [...this.#runs].filter(({ isPaused }) => !isPaused);
+    const sum = (count: (run: ChunkRun) => number) => active.reduce((total, run) => total + count(run), 0);
+    return (
+      sum(({ waiting }) => waiting) <
+      Math.max(
+        1,
+        sum(({ running }) => running),
+      )
+    );
+  }
+
+  async #claim(): Promise<void> {
+    const { redis, log, namespace, deployment } = this.#options;
+    this.#isClaiming = true;
+    let delayMs = this.#options.pollMs ?? POLL_MS;
+    try {
+      while (this.#mayClaim) {
+        const token = randomBytes(16).toString('hex');
+        const paused = [...this.#runs].filter(({ isPaused }) => isPaused).map(({ batch }) => batch);
+        const question = { namespace: namespace(), deployment: deployment(), token, skipped: paused };
+        const chunk = await claimChunk(redis, question);
+        if (!chunk) break;
+        const run = new ChunkRun(this.#options, chunk, () => this.wake());
+        this.#runs.add(run);
+        void run.ended.then(() => {
+          this.#runs.delete(run);
+          this.wake();
+        });
+      }
+    } catch (error) {
+      delayMs = RETRY_MS;
+      if (!isRedisAway(error)) log.error({ err: error }, 'claiming lines of a batch failed');
+    }
+    this.#isClaiming = false;
+    const isAskedAgain = this.#isAskedAgain;
+    this.#isAskedAgain = false;
+    if (isAskedAgain && this.#mayClaim && delayMs !== RETRY_MS) void this.#claim();
+    // Jittered, so that replicas do not all ask at the same moment.
+    this.#schedule(delayMs * (1 + Math.random()));
+  }
+
+  #schedule(ms: number): void {
+    clearTimeout(this.#poll);
+    if (this.#isStopped) return;
+    this.#poll = setTimeout(() => {
+      this.#schedule(POLL_MS);
+      this.wake();
+    }, ms);
+    this.#poll.unref();
+  }
+}
