@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { expect } from 'chai';
-import { hopToken } from '../../../api/identity.ts';
+import { hashApiKey, hopToken } from '../../../api/identity.ts';
 import { createPeerRoutes } from '../../../gateway/capacity/peer-routes.ts';
 import { Slots } from '../../../gateway/capacity/replica-capacity.ts';
 import { Reservations } from '../../../gateway/capacity/reservations.ts';
@@ -185,6 +185,18 @@ describe('a deployment whose conversations another version shares', () => {
     await pollUntil(() => slots.inflight === 0, 'the slot to be free');
     await engine.putControl({ itlMs: 0 });
     expect(await versionOf('Hi')).to.equal('v2');
+  });
+
+  it('answers lines of batches here, whose slot they have', async () => {
+    const { requests } = await engine.readControl();
+    const line = await fixture.endpoint.lines.run({
+      path: '/v1/chat/completions',
+      body: JSON.stringify({ messages: [{ role: 'user', content: 'Hi' }] }),
+      sha256: hashApiKey(fixture.key),
+      signal: AbortSignal.timeout(60_000),
+    });
+    expect(line.status).to.equal(200);
+    expect((await engine.readControl()).requests).to.equal(requests);
   });
 
   it('lends no slot to whoever lacks the token', async () => {
