@@ -24,6 +24,8 @@ describe('a deployment whose conversations another version shares', () => {
   let slots: Slots;
   let limit: number | null;
   let isOpen: boolean;
+  /** Whether v2 knows that the deployment names it. */
+  let isNamed: boolean;
   let addresses: string[];
   /** Where v2's gateway finds its engine. */
   let engineURL: string;
@@ -34,7 +36,10 @@ describe('a deployment whose conversations another version shares', () => {
     slots = new Slots(() => limit);
     const routes = createPeerRoutes({
       token: 'of-the-replicas-of-v2',
-      hopToken: hopToken(WORKSPACE_TOKEN, 'v2'),
+      hops: {
+        token: hopToken(WORKSPACE_TOKEN, 'v2'),
+        listPaths: () => (isNamed ? ['/v1/chat/completions'] : null),
+      },
       reservations: new Reservations(slots),
       get enginePool() {
         return pools.get(engineURL);
@@ -69,6 +74,7 @@ describe('a deployment whose conversations another version shares', () => {
   beforeEach(() => {
     limit = null;
     isOpen = true;
+    isNamed = true;
     // Two of its replicas, as far as others can tell.
     addresses = ['127.0.0.1', '127.0.0.2'];
     engineURL = engine.url;
@@ -199,14 +205,31 @@ describe('a deployment whose conversations another version shares', () => {
     expect((await engine.readControl()).requests).to.equal(requests);
   });
 
-  it('lends no slot to whoever lacks the token', async () => {
-    const address = gateway.address() as { port: number };
-    for (const token of ['', 'of-the-workspace', hopToken(WORKSPACE_TOKEN, 'v3')]) {
-      const response = await fetch(`http://127.0.0.1:${address.port}/internal/reservations`, {
-        method: 'POST',
-        headers: { 'x-berth-peer-token': token },
-      });
-      expect(response.status).to.equal(404);
+  const send = (path: string, token: string, headers: Record<string, string> = {}) =>
+    fetch(`http://127.0.0.1:${(gateway.address() as { port: number }).port}${path}`, {
+      method: 'POST',
+      headers: { 'x-berth-peer-token': token, ...headers },
+    });
+
+  it('lends no slot to whoever lacks the token, nor with it while no deployment names the version', async () => {
+    for (const token of ['', 'of-the-workspace', hopToken(WORKSPACE_TOKEN, 'v3')])
+      expect((await send('/internal/reservations', token)).status).to.equal(404);
+    isNamed = false;
+    expect((await send('/internal/reservations', hopToken(WORKSPACE_TOKEN, 'v2'))).status).to.equal(404);
+    expect(await versionOf('Hi')).to.equal(own());
+  });
+
+  it('sends requests of other deployments only to routes of the endpoint, not to the rest of the engine', async () => {
+    const token = hopToken(WORKSPACE_TOKEN, 'v2');
+    for (const path of [
+      '/sleep',
+      '/v1/unload_lora_adapter',
+      '/v1/chat/completions/../../sleep',
+      '/v1/models',
+    ]) {
+      const reserved = await send('/internal/reservations', token);
+      const headers = { 'x-berth-reservation': reserved.headers.get('x-berth-reservation')! };
+      expect((await send(`/internal/engine${path}`, token, headers)).status).to.equal(404);
     }
   });
 });
