@@ -1,6 +1,7 @@
 /** A replica's service to its peers: it reserves a slot and pipes the peer's request to its engine. */
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { copyArrivedBody } from '../../kit/arrived-body.ts';
 import { readTraceContext, type Span, type Tracer } from '../tracing/span.ts';
@@ -60,7 +61,7 @@ export function createPeerRoutes(options: PeerRoutesOptions): PeerRoutes {
     if (!isPeer && paths === null) return false;
     if (req.url === RESERVATIONS_PATH && req.method === 'POST') {
       if (isPeer) reserve(options, req, res);
-      else reserveForHop(options, res);
+      else reserveForHop(options, req, res);
       return true;
     }
     if (!req.url.startsWith(`${PEER_ENGINE_PREFIX}/`)) return false;
@@ -94,10 +95,22 @@ function reserve(
   else answer(res, isOpen() ? 429 : 503);
 }
 
+/** The latest reservation that each connection made for another deployment. */
+const latest = new WeakMap<Socket, string>();
+
 /** Another deployment's request has its own limits already: only a slot is needed here. */
-function reserveForHop({ reservations, isOpenToHops }: PeerRoutesOptions, res: ServerResponse): void {
+function reserveForHop(
+  { reservations, isOpenToHops }: PeerRoutesOptions,
+  { socket }: IncomingMessage,
+  res: ServerResponse,
+): void {
   const id = isOpenToHops() ? reservations.make() : null;
-  if (id) res.setHeader(RESERVATION_HEADER, id);
+  if (id) {
+    // Whoever gives up before the answer, as this replica was slow, closes the connection.
+    if (!latest.has(socket)) socket.once('close', () => reservations.cancel(latest.get(socket)!));
+    latest.set(socket, id);
+    res.setHeader(RESERVATION_HEADER, id);
+  }
   answer(res, id ? 201 : 503);
 }
 

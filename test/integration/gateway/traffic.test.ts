@@ -1,6 +1,9 @@
-import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import { createServer, request as httpRequest, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { hashApiKey, hopToken } from '../../../api/identity.ts';
+import { BusyTime } from '../../../gateway/capacity/busy-time.ts';
 import { createPeerRoutes } from '../../../gateway/capacity/peer-routes.ts';
 import { Slots } from '../../../gateway/capacity/replica-capacity.ts';
 import { Reservations } from '../../../gateway/capacity/reservations.ts';
@@ -23,6 +26,7 @@ describe('a deployment whose conversations another version shares', () => {
   let pools: Pools;
   let slots: Slots;
   let limit: number | null;
+  const busy = new BusyTime();
   let isOpen: boolean;
   /** Whether v2 knows that the deployment names it. */
   let isNamed: boolean;
@@ -40,7 +44,7 @@ describe('a deployment whose conversations another version shares', () => {
         token: hopToken(WORKSPACE_TOKEN, 'v2'),
         listPaths: () => (isNamed ? ['/v1/chat/completions'] : null),
       },
-      reservations: new Reservations(slots),
+      reservations: new Reservations(slots, 60_000),
       get enginePool() {
         return pools.get(engineURL);
       },
@@ -59,6 +63,7 @@ describe('a deployment whose conversations another version shares', () => {
       readReplicas: async () => addresses,
       port,
       onResend: () => {},
+      busy,
       // A busy machine must not decide who answers.
       timeoutMs: 60_000,
     });
@@ -186,6 +191,9 @@ describe('a deployment whose conversations another version shares', () => {
     const long = await ask('Hi', { stream: true, max_tokens: 200 });
     expect(long.headers.get(VERSION)).to.equal('v2');
     expect(slots.inflight).to.equal(1);
+    // It does not scale to zero meanwhile.
+    const { activeAt } = busy.read();
+    await pollUntil(() => busy.read().activeAt > activeAt, 'it to be active still');
     expect(await versionOf('Hi')).to.equal(own());
     await long.body!.cancel();
     await pollUntil(() => slots.inflight === 0, 'the slot to be free');
@@ -206,7 +214,7 @@ describe('a deployment whose conversations another version shares', () => {
   });
 
   const send = (path: string, token: string, headers: Record<string, string> = {}) =>
-    fetch(`http://127.0.0.1:${(gateway.address() as { port: number }).port}${path}`, {
+    fetch(`http://127.0.0.1:${(gateway.address() as AddressInfo).port}${path}`, {
       method: 'POST',
       headers: { 'x-berth-peer-token': token, ...headers },
     });
@@ -217,6 +225,21 @@ describe('a deployment whose conversations another version shares', () => {
     isNamed = false;
     expect((await send('/internal/reservations', hopToken(WORKSPACE_TOKEN, 'v2'))).status).to.equal(404);
     expect(await versionOf('Hi')).to.equal(own());
+  });
+
+  it('releases a slot once the connection that asked for it is closed', async () => {
+    const before = slots.inflight;
+    const { port } = gateway.address() as AddressInfo;
+    const request = httpRequest({
+      port,
+      path: '/internal/reservations',
+      method: 'POST',
+      headers: { 'x-berth-peer-token': hopToken(WORKSPACE_TOKEN, 'v2') },
+    });
+    const [response] = await once(request.end(), 'response');
+    expect([response.statusCode, slots.inflight]).to.deep.equal([201, before + 1]);
+    request.destroy();
+    await pollUntil(() => slots.inflight === before, 'the slot to be free');
   });
 
   it('sends requests of other deployments only to routes of the endpoint, not to the rest of the engine', async () => {
