@@ -150,6 +150,10 @@ describe('a deployment whose conversations another version shares', () => {
       const failed = await ask('Hi', { stream });
       expect([failed.status, failed.headers.get(VERSION)]).to.deep.equal([502, 'v2']);
     }
+    // Only what reached an engine counts.
+    const text = await fixture.endpoint.metrics.render();
+    expect(text).to.match(/version_requests_total\{version="v2",code="502"\} 2/);
+    expect(text).not.to.match(/version_requests_total\{[^}]*code="400"/);
     // They say nothing of this deployment's own engine.
     expect((await fixture.endpoint.metrics.engineErrors.get()).values).to.deep.equal([]);
   });
@@ -169,6 +173,16 @@ describe('a deployment whose conversations another version shares', () => {
     await pollUntil(async () => (await versionOf('Hi')) === 'v2', 'the addresses to be read again');
     engineURL = 'http://127.0.0.1:1';
     for (const stream of [false, true]) expect(await versionOf('Hi', { stream })).to.equal(own());
+  });
+
+  it('counts no error of its engines where it has no slot after a version is lost', async () => {
+    engineURL = 'http://127.0.0.1:1';
+    const before = await fixture.endpoint.metrics.engineErrors.get();
+    fixture.endpoint.config.concurrency = 0;
+    const response = await ask('Hi');
+    fixture.endpoint.config.concurrency = null;
+    expect(response.status).to.be.oneOf([429, 503]);
+    expect((await fixture.endpoint.metrics.engineErrors.get()).values).to.deep.equal(before.values);
   });
 
   it('continues a broken stream at another replica of its version, not here', async () => {
