@@ -18,7 +18,7 @@ export interface TrafficOptions {
   /** Port of every replica's gateway. */
   port: number;
   onResend: () => void;
-  /** Of this replica. */
+  /** Activity that this replica reports. */
   busy: Pick<BusyTime, 'stay'>;
   /** How long the replicas may take to lend a slot, together; 300. */
   timeoutMs?: number;
