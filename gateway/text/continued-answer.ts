@@ -8,7 +8,13 @@ import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { openLease } from '../http/json-body.ts';
 import { askTarget, type EngineQuestion } from '../run/engine-question.ts';
-import { acquireTarget, type EngineServices, hasAskedOwnEngine, isOwnVersion, noteFailure } from '../run/engine-run.ts';
+import {
+  acquireTarget,
+  type EngineServices,
+  hasAskedOwnEngine,
+  isOwnVersion,
+  noteFailure,
+} from '../run/engine-run.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { type Continuable, isUsedUp, writeContinuation } from './continuation.ts';
 
