@@ -194,6 +194,7 @@ const MODELS: Manifest[] = [
   ),
   model('traffic with a weight below nothing', llm({ traffic: shares(['v2', -1]) })),
   model('traffic of images', ofKind('Image', { traffic: shares(['v2', 10]) })),
+  model('traffic of embeddings', ofKind('Embedding', { traffic: shares(['v2', 10]) })),
   model('traffic of an adapter', adapter({ traffic: shares(['v2', 10]) })),
   model('an adapter of another base', adapter({ adapterOf: { deployment: 'other' } }), { before: adapter() }),
   model(
