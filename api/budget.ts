@@ -64,6 +64,9 @@ export function findPeriod(period: BudgetPeriod, at: number): { number: number; 
 export const nameCounter = ({ kind, name }: BudgetHolder, period: BudgetPeriod, at: number): string =>
   `${kind}:${name}:${period}:${findPeriod(period, at).number}`;
 
+/** The name of what that counter has warned of, for one amount: part of a Redis key. */
+export const nameWarnings = (counter: string, { micros }: Budget): string => `${counter}:${micros}`;
+
 /** Whole percent of a budget that is spent; of an amount of 0, all. */
 export const percentOf = (spentMicros: number, micros: number): number =>
   micros > 0 ? Math.floor((100 * spentMicros) / micros) : 100;

@@ -21,8 +21,7 @@ local LEASE_MS = 100
 local LEASE_BUDGET_PARTS = 8
 
 -- The budgets that bound a key, as text: its own, then its owner's.
-local function list_budgets(namespace, key)
-  local owned = key.own and redis.call('HGET', config_workspace_key(namespace), 'owner:' .. key.own)
+local function list_budgets(key, owned)
   local texts = { key.bud and 'key:' .. key.n .. ',' .. key.bud }
   texts[#texts + 1] = owned and 'owner:' .. key.own .. ',' .. owned or nil
   return table.concat(texts, ';')
@@ -47,26 +46,40 @@ register('admit', function(keys, args, namespace)
   local seconds = math.floor(now / SECOND_MS)
   local day = math.floor(seconds / DAY_SECONDS)
   local day_reset = (day + 1) * DAY_SECONDS
-  local granted = redis.call('HGET', config_workspace_key(namespace), 'creditMicros')
-  local credit = granted and tonumber(granted) - read_number(credit_key(namespace))
-  local credit_left = not credit or credit > 0
+
+  -- The workspace's credit and its owners' budgets, each read once in a call: an owner costs a lone request no command.
+  local granted, credit, owners = nil, nil, {}
+  local function read_workspace(own)
+    local workspace, field = config_workspace_key(namespace), own and owners[own] == nil and 'owner:' .. own
+    if granted == nil then
+      if field then
+        granted, owners[own] = unpack(redis.call('HMGET', workspace, 'creditMicros', field))
+      else
+        granted = redis.call('HGET', workspace, 'creditMicros')
+      end
+      credit = granted and tonumber(granted) - read_number(credit_key(namespace))
+    elseif field then
+      owners[own] = redis.call('HGET', workspace, field)
+    end
+    return own and owners[own]
+  end
 
   local function admit(counter, sha256, mode)
     -- The caller names the counter, but it must be the key's own: otherwise counters could grow without limit.
     if counter ~= rpm_key(namespace, sha256) or #sha256 ~= SHA256_BYTES then
       error('the counter of another key')
     end
-    local text = redis.call('HGET', config_api_keys_key(namespace), sha256)
+    local published = redis.call('HGET', config_api_keys_key(namespace), sha256)
       or redis.call('GET', config_session_key(namespace, sha256))
-    if not text then
+    if not published then
       return 'unknown_key 0 0 0 0 0 0 0 0 0 '
     end
-    local key = cjson.decode(text)
+    local key = cjson.decode(published)
     local used = read_number(tpd_key(namespace, sha256, day))
-    local text = (key.bud or key.own) and list_budgets(namespace, key) or ''
+    local text = list_budgets(key, read_workspace(key.own))
     local budgets = load_budgets(namespace, text, now)
     local tightest, budget_left, can_lease = find_tightest(budgets)
-    local may_spend = credit_left and budget_left ~= 0
+    local may_spend = (not credit or credit > 0) and budget_left ~= 0
 
     -- `taken` and `ttl` describe the minute's window: its requests so far and what is left of it. `lease`: as text.
     local function answer(verdict, taken, ttl, retry_after, lease)

@@ -1,9 +1,12 @@
 import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
+import { ALL_ROUTES } from '../../../gateway/http/routes.ts';
 import { publishWorkspace } from '../../../redis/publication/publication.ts';
+import { submitRequest } from '../../../redis/requests/request-calls.ts';
+import { readRequest } from '../../../redis/requests/request-record.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { publishApiKey } from '../../support/publication.ts';
-
+import { publishMedia, submissionOf } from '../../support/request-fixture.ts';
 import { readEnvelope, startTextFixture, type TextFixture } from '../../support/text-fixture.ts';
 
 const PAST = 1_600_000_000;
@@ -115,7 +118,7 @@ describe('the limits of a key', () => {
       expect(error.message).to.match(message);
     });
 
-  it('answer 403 to a deployment that the key may not call, on every route, and name those that it may', async () => {
+  it('answer 403 to a deployment that the key may not call, and name those that it may', async () => {
     const key = await fixture.endpoint.makeKey({ dep: 'film,embed' });
     const headers = { authorization: `Bearer ${key}` };
     const error = await readEnvelope(await fixture.chat({}, { key }));
@@ -125,6 +128,33 @@ describe('the limits of a key', () => {
     const { name } = fixture.endpoint.config;
     const own = await fixture.endpoint.makeKey({ dep: `film,${name}` });
     expect((await fixture.chat({ max_tokens: 1 }, { key: own })).status).to.equal(200);
+  });
+
+  describe('answer 403 to the request of a deployment that the key may not call, and leave it as it is:', () => {
+    let id: string;
+    before(async () => {
+      const { redis } = fixture.connection;
+      const { namespace } = fixture.endpoint.config;
+      await publishMedia(redis, { namespace, name: 'film' });
+      const accepted = await submitRequest(redis, submissionOf({ namespace, deployment: 'film' }));
+      id = accepted.verdict === 'accepted' ? accepted.id : accepted.verdict;
+    });
+    // Of batches and files, of engines, and those that the console alone calls.
+    const others = /^\/v1\/(files|batches|videos\/\{id\}\/remix)|\/(input|retry)$/;
+    for (const { method, path } of ALL_ROUTES.filter((each) => each.path.includes('{id}')))
+      if (!others.test(path))
+        it(`${method} ${path}`, async () => {
+          const { config, origin, makeKey } = fixture.endpoint;
+          const headers = { authorization: `Bearer ${await makeKey({ dep: config.name })}` };
+          const response = await fetch(origin + path.replace('{id}', id), { method, headers });
+          const error = await readEnvelope(response);
+          expect([error.status, error.code]).to.deep.equal([403, 'permission_denied']);
+          expect(error.message).to.equal(
+            `This API key may not call the deployment film. It may call: ${config.name}.`,
+          );
+          const record = await readRequest(fixture.connection.redis, config.namespace, id);
+          expect(record?.status).to.equal('queued');
+        });
   });
 
   it('answer 503 insufficient_quota when the budget of the key is used up, and say when the next period begins', async () => {

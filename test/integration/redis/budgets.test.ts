@@ -260,6 +260,33 @@ describe('budgets', () => {
     expect((await key.ask()).budgets?.leftMicros, 'a counter that exists stays').to.equal(20);
   });
 
+  for (const [what, write] of [
+    ['no number', (counter: string) => stack.redis.set(counter, 'abc')],
+    ['a hash', (counter: string) => stack.redis.hset(counter, 'a', 'b')],
+    ['the largest number', (counter: string) => stack.redis.set(counter, '9223372036854775807')],
+    ['a negative one', (counter: string) => stack.redis.set(counter, '-5')],
+  ] as const)
+    it(`are restored where a tenant wrote ${what}, and those beside it`, async () => {
+      const at = Date.parse(BEFORE);
+      const keys = [await makeKey({ budget: MONTH }), await makeKey({ budget: MONTH })] as const;
+      const holders = keys.map(({ name }) => ({ kind: 'key', name }) as const);
+      const counters = workKeys(namespace);
+      await write(counters.spent(nameCounter(holders[0]!, 'Month', at)));
+      await stack.redis.hset(counters.warned(nameCounter(holders[0]!, 'Month', at)), 'a', 'b');
+      const { endsAt: periodEndsAt } = findPeriod('Month', at);
+      const budget: Budget = { ...MONTH, warnAt: [50] };
+      const budgets = holders.map((holder) => ({ holder, budget, spentMicros: 70, periodEndsAt }));
+      const strange = [Number.NaN, 1e300].map((spentMicros) => ({ ...budgets[1]!, spentMicros }));
+      await restoreBudgets(stack.redis, namespace, { budgets: [...strange, ...budgets], at });
+      for (const key of keys) {
+        expect((await key.ask()).budgets?.leftMicros, key.name).to.equal(30);
+        await spend(key, 1);
+      }
+      expect(await listWarnings()).to.deep.equal([]);
+      for (const holder of holders)
+        expect(await stack.redis.pttl(counters.spent(nameCounter(holder, 'Month', at)))).to.be.above(0);
+    });
+
   it('name the deployments that a key may call', async () => {
     expect((await (await makeKey({ dep: 'chat,embed' })).ask()).deployments).to.deep.equal(['chat', 'embed']);
     const { deployments, budgets, lease } = await (await makeKey({ dep: 'chat', budget: MONTH })).ask();
