@@ -41,12 +41,12 @@ export function linkLibrary(files: ReadonlyMap<string, string>): string {
     `#!lua name=${FUNCTIONS_LIBRARY}`,
     ...listStatements((name) => shared.has(name)),
     ...includes.map(({ text }) => text),
-    // Each with its own locals: Lua takes at most 200 at a time.
+    // A function for each, since Lua takes at most 200 locals of one.
     ...functions.flatMap(({ used, text }) => [
-      'do',
+      'do local function register_all()',
       ...listStatements((name) => used.has(name) && !shared.has(name)),
       text,
-      'end',
+      'end register_all() end',
     ]),
   ].join('\n')}\n`;
 }
