@@ -1,5 +1,12 @@
 /** What budgets have spent. */
-import { type Budget, type BudgetHolder, findPeriod, nameCounter, nameWarnings, percentOf } from '../../api/budget.ts';
+import {
+  type Budget,
+  type BudgetHolder,
+  findPeriod,
+  nameCounter,
+  nameWarnings,
+  percentOf,
+} from '../../api/budget.ts';
 import { workKeys } from '../../api/redis-keys.ts';
 import { execute, isRedisAway, type RedisClient } from '../client.ts';
 import { readEpoch } from '../publication/published.ts';

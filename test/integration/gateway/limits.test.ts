@@ -1,12 +1,13 @@
 import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
 import { ALL_ROUTES } from '../../../gateway/http/routes.ts';
+import type { StorageServices } from '../../../gateway/jobs/services.ts';
 import { publishWorkspace } from '../../../redis/publication/publication.ts';
 import { submitRequest } from '../../../redis/requests/request-calls.ts';
 import { readRequest } from '../../../redis/requests/request-record.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { publishApiKey } from '../../support/publication.ts';
-import { publishMedia, submissionOf } from '../../support/request-fixture.ts';
+import { PREFIX, publishMedia, submissionOf } from '../../support/request-fixture.ts';
 import { readEnvelope, startTextFixture, type TextFixture } from '../../support/text-fixture.ts';
 
 const PAST = 1_600_000_000;
@@ -130,33 +131,6 @@ describe('the limits of a key', () => {
     expect((await fixture.chat({ max_tokens: 1 }, { key: own })).status).to.equal(200);
   });
 
-  describe('answer 403 to the request of a deployment that the key may not call, and leave it as it is:', () => {
-    let id: string;
-    before(async () => {
-      const { redis } = fixture.connection;
-      const { namespace } = fixture.endpoint.config;
-      await publishMedia(redis, { namespace, name: 'film' });
-      const accepted = await submitRequest(redis, submissionOf({ namespace, deployment: 'film' }));
-      id = accepted.verdict === 'accepted' ? accepted.id : accepted.verdict;
-    });
-    // Of batches and files, of engines, and those that the console alone calls.
-    const others = /^\/v1\/(files|batches|videos\/\{id\}\/remix)|\/(input|retry)$/;
-    for (const { method, path } of ALL_ROUTES.filter((each) => each.path.includes('{id}')))
-      if (!others.test(path))
-        it(`${method} ${path}`, async () => {
-          const { config, origin, makeKey } = fixture.endpoint;
-          const headers = { authorization: `Bearer ${await makeKey({ dep: config.name })}` };
-          const response = await fetch(origin + path.replace('{id}', id), { method, headers });
-          const error = await readEnvelope(response);
-          expect([error.status, error.code]).to.deep.equal([403, 'permission_denied']);
-          expect(error.message).to.equal(
-            `This API key may not call the deployment film. It may call: ${config.name}.`,
-          );
-          const record = await readRequest(fixture.connection.redis, config.namespace, id);
-          expect(record?.status).to.equal('queued');
-        });
-  });
-
   it('answer 503 insufficient_quota when the budget of the key is used up, and say when the next period begins', async () => {
     const key = await fixture.endpoint.makeKey({ bud: '0,Day' });
     const error = await readEnvelope(await fixture.chat({}, { key }));
@@ -180,6 +154,39 @@ describe('the limits of a key', () => {
     expect([error.status, error.code]).to.deep.equal([503, 'insufficient_quota']);
     expect(error.headers.get('x-should-retry')).to.equal('false');
   });
+});
+
+describe('a key that may not call the deployment of a request gets 403, and leaves it as it is:', () => {
+  let fixture: TextFixture;
+  let id: string;
+  before(async () => {
+    const storage = { promptKey: () => null, requestPrefix: () => PREFIX } as Partial<StorageServices>;
+    fixture = await startTextFixture({ storage: storage as StorageServices });
+    const { redis } = fixture.connection;
+    const { namespace } = fixture.endpoint.config;
+    await publishMedia(redis, { namespace, name: 'film' });
+    const accepted = await submitRequest(redis, submissionOf({ namespace, deployment: 'film' }));
+    if (accepted.verdict !== 'accepted') throw new Error(accepted.verdict);
+    ({ id } = accepted);
+  });
+  after(() => fixture?.stop());
+
+  // Of batches and files, of engines, and those that the console alone calls.
+  const others = /^\/v1\/(files|batches|videos\/\{id\}\/remix)|\/(input|retry)$/;
+  for (const { method, path } of ALL_ROUTES.filter((each) => each.path.includes('{id}')))
+    if (!others.test(path))
+      it(`${method} ${path}`, async () => {
+        const { config, origin, makeKey } = fixture.endpoint;
+        const headers = { authorization: `Bearer ${await makeKey({ dep: config.name })}` };
+        const response = await fetch(origin + path.replace('{id}', id), { method, headers });
+        const error = await readEnvelope(response);
+        expect([error.status, error.code]).to.deep.equal([403, 'permission_denied']);
+        expect(error.message).to.equal(
+          `This API key may not call the deployment film. It may call: ${config.name}.`,
+        );
+        const record = await readRequest(fixture.connection.redis, config.namespace, id);
+        expect(record?.status).to.equal('queued');
+      });
 });
 
 describe('a deployment that does not serve', () => {

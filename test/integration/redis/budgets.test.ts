@@ -210,6 +210,24 @@ describe('budgets', () => {
     expect(await listWarnings(), 'of the next period').to.have.length(3);
   });
 
+  it('warn again of a raised amount in the same period, also after a charge with the earlier one', async () => {
+    const budget: Budget = { ...MONTH, warnAt: [50] };
+    const key = await makeKey({ budget });
+    const textOf = async ({ ask }: Key) => (await ask()).budgets!.text;
+    const earlier = await textOf(key);
+    const raised = await textOf(await makeKey({ n: key.name, budget: { ...budget, micros: 200 } }));
+    const settleWith = (budgets: string, micros: number) =>
+      settle(stack.redis, { namespace, sha256: key.sha256, tokens: 0, micros, token: newToken(), budgets });
+    await settleWith(earlier, 60);
+    await settleWith(raised, 20);
+    await settleWith(earlier, 10);
+    await settleWith(raised, 20);
+    await settleWith(earlier, 1);
+    const events = await takeEvents(stack.redis, namespace, { limit: 50, leaseMs: 0 });
+    const amounts = events.map(({ body }) => JSON.parse(body).data.amount as string);
+    expect(amounts.sort()).to.deep.equal(['0.0001', '0.0002']);
+  });
+
   it('send a warning to endpoints that list it alone, and one mail to the owner of the workspace', async () => {
     const key = await makeKey({ budget: { ...MONTH, warnAt: [50] } });
     await spend(key, 60);
@@ -333,20 +351,12 @@ describe('budgets', () => {
       ]);
       return Object.fromEntries(calls.filter(([name]) => !['info', 'config', 'get'].includes(String(name))));
     };
-    expect(await commandsOf(await makeKey())).to.deep.equal({
-      ...{
-        fcall: 3,
-        time: 3,
-        hget: 3,
-        getrange: 1,
-        incr: 1,
-        pttl: 1,
-        set: 2,
-        incrby: 3,
-        expire: 1,
-        exists: 1,
-      },
-    });
+    const others = {
+      ...{ fcall: 3, time: 3, getrange: 1, incr: 1, pttl: 1, set: 2, incrby: 3, expire: 1, exists: 1 },
+    };
+    expect(await commandsOf(await makeKey())).to.deep.equal({ ...others, hget: 3 });
+    const owned = await commandsOf(await makeKey({ own: 'team' }));
+    expect(owned, 'an owner without a budget').to.deep.equal({ ...others, hget: 2, hmget: 1 });
   });
 
   for (const text of [
