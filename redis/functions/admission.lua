@@ -20,13 +20,6 @@ local LEASE_MS = 100
 -- Below this part of a budget nothing is leased: others could spend it during the lease.
 local LEASE_BUDGET_PARTS = 8
 
--- The budgets that bound a key, as text: its own, then its owner's.
-local function list_budgets(key, owned)
-  local texts = { key.bud and 'key:' .. key.n .. ',' .. key.bud }
-  texts[#texts + 1] = owned and 'owner:' .. key.own .. ',' .. owned or nil
-  return table.concat(texts, ';')
-end
-
 -- The budget that has least left, how much that is, and whether requests can be leased; nil and nil without budgets.
 local function find_tightest(budgets)
   local tightest, least, can_lease = nil, nil, true
@@ -61,7 +54,7 @@ register('admit', function(keys, args, namespace)
     elseif field then
       owners[own] = redis.call('HGET', workspace, field)
     end
-    return own and owners[own]
+    return own and owners[own] or false
   end
 
   local function admit(counter, sha256, mode)
@@ -76,7 +69,7 @@ register('admit', function(keys, args, namespace)
     end
     local key = cjson.decode(published)
     local used = read_number(tpd_key(namespace, sha256, day))
-    local text = list_budgets(key, read_workspace(key.own))
+    local text = list_budgets(namespace, key, read_workspace(key.own))
     local budgets = load_budgets(namespace, text, now)
     local tightest, budget_left, can_lease = find_tightest(budgets)
     local may_spend = (not credit or credit > 0) and budget_left ~= 0

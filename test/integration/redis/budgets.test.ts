@@ -134,7 +134,7 @@ describe('budgets', () => {
       chargeWorkspace(stack.redis, { namespace, token, micros, budgets });
     const token = newToken();
     for (let i = 0; i < 2; i++) expect(await charge(60, token)).to.equal(null);
-    expect(await charge(41)).to.deep.include({ kind: 'key', name: key.name, micros: 100 });
+    expect(await charge(41)).to.deep.include({ kind: 'key', name: key.name, micros: 100, leftMicros: 40 });
     expect(await charge(40)).to.equal(null);
     expect(await charge(0), 'nothing is left').to.include({ kind: 'key' });
     await setTime(stack.redis, AFTER);
@@ -167,7 +167,8 @@ describe('budgets', () => {
     };
     const accepted = await submit(60);
     if (accepted.verdict !== 'accepted') throw new Error(accepted.verdict);
-    expect(await submit(41)).to.deep.include({ verdict: 'budget' });
+    const refused = await submit(41);
+    expect(refused.verdict === 'budget' && refused.budget).to.include({ name: key.name, leftMicros: 40 });
     expect(await spentOf('key', key.name, BEFORE)).to.equal(60);
     await setTime(stack.redis, AFTER);
     await submit(10);
