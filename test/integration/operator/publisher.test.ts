@@ -76,7 +76,8 @@ class FakeDesiredState implements DesiredState {
   keepInputsMs = () => null;
   currency = () => null;
   owners = () => new Map();
-  budgets = () => [];
+  remembered: RememberedBudget[] = [];
+  budgets = () => this.remembered;
   creditMicros = () => this.credit;
   needsUser = (namespace: string) => this.names(namespace).length > 0;
 }
