@@ -10,7 +10,7 @@
 -- Returns a text for each request: verdict, numbers, the key's name and its priority with spaces between, and for a lease its
 -- requests, milliseconds and the credit left in millionths or -1 = unlimited; `failed` and why. The text of a key with
 -- budgets or deployments continues, after 0 0 -1 where there is no lease, with: its budgets, the one that has least left, how
--- many millionths these are, and its deployments; `-` stands for none. An exhausted budget has the verdict and the flag of a
+-- many millionths these are, its deployments, and whether the workspace has credit left; `-` stands for none. An exhausted budget has the verdict and the flag of a
 -- workspace without credit, which older gateways report instead.
 -- Configuration is read undeclared: a tenant may only read it, and declared keys must be writable.
 local SHA256_BYTES = 64
@@ -72,7 +72,8 @@ register('admit', function(keys, args, namespace)
     local text = list_budgets(namespace, key, read_workspace(key.own))
     local budgets = load_budgets(namespace, text, now)
     local tightest, budget_left, can_lease = find_tightest(budgets)
-    local may_spend = (not credit or credit > 0) and budget_left ~= 0
+    local credit_left = not credit or credit > 0
+    local may_spend = credit_left and budget_left ~= 0
 
     -- `taken` and `ttl` describe the minute's window: its requests so far and what is left of it. `lease`: as text.
     local function answer(verdict, taken, ttl, retry_after, lease)
@@ -80,7 +81,7 @@ register('admit', function(keys, args, namespace)
       if text ~= '' or key.dep then
         more = table.concat({
           lease or '0 0 -1', text == '' and '-' or text, tightest and describe_budget(tightest) or '-',
-          digits(budget_left or -1), key.dep or '-',
+          digits(budget_left or -1), key.dep or '-', credit_left and 1 or 0,
         }, ' ')
       end
       return table.concat({

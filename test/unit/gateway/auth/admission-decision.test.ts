@@ -86,7 +86,7 @@ describe('the decision on an admission', () => {
     period: 'Week',
     endsAt: 1_796_083_200,
   } as const;
-  const budgets = { text: 'owner:search,5000000,Week', tightest, leftMicros: 0 };
+  const budgets = { text: 'owner:search,5000000,Week', tightest, leftMicros: 0, isCreditGone: false };
 
   it('names the budget that is used up, and when its next period begins', () => {
     const used: Partial<Admission> = { verdict: 'credit', creditLeft: false, budgets };
