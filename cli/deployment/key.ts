@@ -91,7 +91,10 @@ function readBudget(text: string): { amount: string; period?: string } {
   const slash = text.indexOf('/');
   if (slash < 0) return { amount: text };
   const period = text.slice(slash + 1);
-  return { amount: text.slice(0, slash), period: period.charAt(0).toUpperCase() + period.slice(1).toLowerCase() };
+  return {
+    amount: text.slice(0, slash),
+    period: period.charAt(0).toUpperCase() + period.slice(1).toLowerCase(),
+  };
 }
 
 type KeySpec = ReturnType<typeof apiKeySpec.parse>;

@@ -238,7 +238,7 @@ const FRESH_MS = 200;
 /** The part of what a budget has left that may be unsettled. */
 const UNSETTLED_PARTS = 64;
 
-/** Of two, the one of the later admission. */
+/** Those of the later admission. */
 const findNewest = (first: AdmittedBudgets | null, second: AdmittedBudgets | null): AdmittedBudgets | null =>
   !first || (second && second.asOf >= first.asOf) ? second : first;
 

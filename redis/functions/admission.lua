@@ -17,7 +17,7 @@ local SHA256_BYTES = 64
 -- A lease has at most this part of what is left of the minute, so below 256 every request is counted by itself.
 local LEASE_PARTS = 256
 local LEASE_MS = 100
--- Below this part of a budget nothing is leased: others could spend it during the lease.
+-- Below this part of a budget nothing is leased: others could spend it during the lease (decision 0390).
 local LEASE_BUDGET_PARTS = 8
 
 -- The budget that has least left, how much that is, and whether requests can be leased; nil and nil without budgets.

@@ -171,7 +171,7 @@ describe('a key that may not call the deployment of a request gets 403, and leav
   });
   after(() => fixture?.stop());
 
-  // Of batches and files, of engines, and those that the console alone calls.
+  // Batches and files have their own tests; no engine remixes; the console alone reads inputs and retries.
   const others = /^\/v1\/(files|batches|videos\/\{id\}\/remix)|\/(input|retry)$/;
   for (const { method, path } of ALL_ROUTES.filter((each) => each.path.includes('{id}')))
     if (!others.test(path))

@@ -11,7 +11,7 @@ import type {
   WantedCredential,
 } from '../../../operator/publish/desired-state.ts';
 import { Publisher } from '../../../operator/publish/publisher.ts';
-import { readBudget, type RememberedBudget } from '../../../redis/admission/budgets.ts';
+import { type RememberedBudget, readBudget } from '../../../redis/admission/budgets.ts';
 import { connectRedis, type RedisConnection } from '../../../redis/client.ts';
 import { libraryIsLoaded } from '../../../redis/library.ts';
 import { publishApiKeys, publishDeployment, publishHost } from '../../../redis/publication/publication.ts';

@@ -258,7 +258,13 @@ describe('budgets', () => {
 
   it('are in a mail as texts and numbers, whatever a tenant wrote', () => {
     const strange = { toString: 1, valueOf: 1 };
-    const data = { budget: strange, name: strange, threshold: [strange], spent: null, period_ends_at: strange };
+    const data = {
+      budget: strange,
+      name: strange,
+      threshold: [strange],
+      spent: null,
+      period_ends_at: strange,
+    };
     const mail = { delivery: '', event: '', type: 'budget.warning', request: '', url: '', error: '', at: 0 };
     expect(composeFailureMail(namespace, { ...mail, body: JSON.stringify({ data }) }).text).to.match(
       /^The budget of the API key \? has reached \? %: \? of \? per \? are spent\.\n/,

@@ -55,14 +55,22 @@ describe('a key with bounds while Redis is away', () => {
 
   it('waits for the next period of a budget that was used up', () => {
     const last = { verdict: 'credit', creditLeft: false, budgets: budgetsOf() } as const;
-    expect(ask(last)).to.have.property('text').that.matches(/^The budget of this API key is used up/);
+    expect(ask(last))
+      .to.have.property('text')
+      .that.matches(/^The budget of this API key is used up/);
     expect(ask(last, { counted: 'no' })).to.include({ keyName: 'alice' });
     expect(ask(last, { now: BEFORE + 1 })).to.include({ keyName: 'alice' });
   });
 
   it('waits on without credit, also in the next period', () => {
-    const last = { verdict: 'credit', creditLeft: false, budgets: budgetsOf({ isCreditGone: true }) } as const;
+    const last = {
+      verdict: 'credit',
+      creditLeft: false,
+      budgets: budgetsOf({ isCreditGone: true }),
+    } as const;
     for (const now of [BEFORE, BEFORE + 1])
-      expect(ask(last, { now })).to.have.property('text').that.matches(/workspace's credit/);
+      expect(ask(last, { now }))
+        .to.have.property('text')
+        .that.matches(/workspace's credit/);
   });
 });

@@ -49,8 +49,7 @@ describe('the state of a budget in a status', () => {
     expect((await spend(5_500_000, 55))?.spent).to.equal('5.5');
     expect((await spend(5_510_000, 55))?.spent).to.equal('5.5');
     expect((await spend(5_600_000, 56))?.spent).to.equal('5.6');
-    for (let minute = 1; minute < 5; minute++)
-      expect((await spend(5_650_000, 56))?.spent).to.equal('5.6');
+    for (let minute = 1; minute < 5; minute++) expect((await spend(5_650_000, 56))?.spent).to.equal('5.6');
     expect((await spend(5_650_000, 56))?.spent).to.equal('5.65');
     expect((await spend(5_640_000, 56, END + 86_400_000))?.spent).to.equal('5.64');
   });
