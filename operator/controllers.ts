@@ -155,6 +155,9 @@ function changedBeyondStatus(old: KubeObject, current: KubeObject): boolean {
   return !isDeepStrictEqual(withoutStatus(old), withoutStatus(current));
 }
 
+const changesPublication = (old: KubeObject, current: KubeObject): boolean =>
+  changedBeyondStatus(old, current) || !isDeepStrictEqual(listHashes(old), listHashes(current));
+
 function withoutStatus({ status, metadata, ...rest }: KubeObject): object {
   const { resourceVersion, managedFields, ...kept } = metadata;
   return { ...rest, metadata: kept };
@@ -179,6 +182,8 @@ export function keepStores(
   for (const kind of Object.keys(stores) as (keyof ParsedStores)[])
     keepStore(view[kind], stores[kind], (key) => queues[kind].add(key));
   view.keys.onChange((old, current) => {
+    // What a key has spent is written to its status all the time.
+    if (old && current && !changesPublication(old, current)) return;
     const only = new Set([old, current].flatMap((object) => (object ? listHashes(object) : [])));
     if (only.size > 0)
       publisher.mark({ what: 'apikeys', namespace: (current ?? old!).metadata.namespace!, only });
