@@ -66,8 +66,8 @@ export class Admissions {
   }
 
   /** Throws ApiError. */
-  admit({ namespace, sha256, counted, deployment }: DeploymentRequest): Promise<Admitted> {
-    const request = { namespace, sha256, counted, deployment };
+  admit({ namespace, sha256, counted, deployment, spendsLater }: DeploymentRequest): Promise<Admitted> {
+    const request = { namespace, sha256, counted, deployment, spendsLater };
     if (counted === 'all') return this.#admitSpending(request);
     return admit(this.#options.redis, request).then(
       (admission) => this.#evaluate(request, admission, null),
@@ -149,9 +149,10 @@ export class Admissions {
     asked: { watch: UnsettledWatch; sentAt: number } | null,
   ): Admitted {
     this.#memory.remember(request.sha256, admission);
-    const { counted, deployment } = request;
+    const { counted, deployment, spendsLater } = request;
     const terms = {
       spends: counted === 'all',
+      spendsLater,
       minute: 'verdict' as const,
       deployment,
       unsettled: asked?.watch.read() ?? 0,
@@ -195,7 +196,8 @@ export const authenticateRequests =
     let admitted: Admitted;
     try {
       const { namespace, name: deployment } = config();
-      const request = { namespace, sha256, counted, deployment };
+      const { spendsLater } = state.route;
+      const request = { namespace, sha256, counted, deployment, spendsLater };
       admitted = await inSpan(state.exchange.span, 'admission', () => admissions.admit(request));
     } catch (error) {
       // A key over a limit is authenticated, and counts in the deployment's usage.

@@ -7,8 +7,12 @@ import { refuseAsUnavailable } from '../http/unavailability.ts';
 
 export type KeyScope = Admission['deployments'];
 
-/** `deployment`: the one that is called; absent: any. */
-export type DeploymentRequest = AdmissionRequest & { deployment?: string | undefined };
+export type DeploymentRequest = AdmissionRequest & {
+  /** The one that is called; absent: any. */
+  deployment?: string | undefined;
+  /** `Route.spendsLater`. */
+  spendsLater?: boolean | undefined;
+};
 
 /** null: the key may call the deployment. */
 export function findForeignDeployment(scope: KeyScope, deployment: string): ApiError | null {

@@ -61,11 +61,12 @@ export class LineEndpoint implements LineRunner {
   }
 
   async run(order: LineOrder): Promise<LineAnswer> {
-    const { namespace } = this.#options.config();
+    const { namespace, name: deployment } = this.#options.config();
     const admitted = await this.#options.admissions.admit({
       namespace,
       sha256: order.sha256,
       counted: 'all',
+      deployment,
     });
     this.#server ??= this.#listen();
     const { port } = (await this.#server).address() as AddressInfo;

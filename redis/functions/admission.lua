@@ -20,14 +20,6 @@ local LEASE_MS = 100
 -- Below this part of a budget nothing is leased: others could spend it during the lease.
 local LEASE_BUDGET_PARTS = 8
 
--- The budgets that bound a key, as text: its own, then its owner's.
-local function list_budgets(namespace, key)
-  local owned = key.own and redis.call('HGET', config_workspace_key(namespace), 'owner:' .. key.own)
-  local texts = { key.bud and 'key:' .. key.n .. ',' .. key.bud }
-  texts[#texts + 1] = owned and 'owner:' .. key.own .. ',' .. owned or nil
-  return table.concat(texts, ';')
-end
-
 -- The budget that has least left, how much that is, and whether requests can be leased; nil and nil without budgets.
 local function find_tightest(budgets)
   local tightest, least, can_lease = nil, nil, true

@@ -55,6 +55,14 @@ local function parse_budgets(text, day)
   return budgets
 end
 
+-- The budgets that bound a key, as text: its own, then its owner's.
+local function list_budgets(namespace, key)
+  local owned = key.own and redis.call('HGET', config_workspace_key(namespace), 'owner:' .. key.own)
+  local texts = { key.bud and 'key:' .. key.n .. ',' .. key.bud }
+  texts[#texts + 1] = owned and 'owner:' .. key.own .. ',' .. owned or nil
+  return table.concat(texts, ';')
+end
+
 -- The budgets of a text, with `;` between, in their current periods, with what is spent. Fails for any other text. They are
 -- valid until the next call.
 local function load_budgets(namespace, text, now)
