@@ -12,6 +12,8 @@ export type DeploymentRequest = AdmissionRequest & {
   deployment?: string | undefined;
   /** `Route.spendsLater`. */
   spendsLater?: boolean | undefined;
+  /** Millionths of the key that are settled in another way. */
+  unsettledMicros?: (() => number) | undefined;
 };
 
 /** null: the key may call the deployment. */

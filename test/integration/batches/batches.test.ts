@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import OpenAI from 'openai';
+import OpenAI, { toFile } from 'openai';
+import { encodeBudget } from '../../../api/budget.ts';
 import { hashApiKey } from '../../../api/identity.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
 import { pollUntil } from '../../support/poll.ts';
@@ -149,6 +150,31 @@ describe('a batch, by OpenAI’s SDK', () => {
     await publishApiKey(stack.redis, 'team', hashApiKey(key), { ...fields, rpm: 1_000 });
     const batch = await stack.untilEnded(id);
     expect(batch.request_counts).to.eql({ total: 5, completed: 5, failed: 0 });
+  });
+
+  it('ends with a budget: lines say so, and no further work is taken', async () => {
+    const key = 'sk-bounded';
+    const fields = { n: 'bounded', rpm: 60_000, tpd: 1_000_000, exp: 0, off: 0 as const };
+    const budget = { micros: 1_000, period: 'Month', warnAt: [] } as const;
+    await publishApiKey(stack.redis, 'team', hashApiKey(key), { ...fields, bud: encodeBudget(budget) });
+    const file = await stack.upload(100);
+    const bounded = new OpenAI({ apiKey: key, baseURL: stack.replicas[0]!.url, maxRetries: 0 });
+    const order = {
+      input_file_id: file.id,
+      endpoint: '/v1/chat/completions',
+      completion_window: '24h',
+    } as const;
+    const batch = await stack.untilEnded((await bounded.batches.create(order)).id);
+    expect(batch.status).to.equal('completed');
+    expect(batch.request_counts!.completed).to.be.within(1, 99);
+    const refused = await stack.read(batch.error_file_id);
+    expect(new Set(refused.map(({ error }) => error.code))).to.eql(new Set(['insufficient_quota']));
+    const upload = { file: await toFile(Buffer.from(chatLine('a')), 'a.jsonl'), purpose: 'batch' } as const;
+    for (const call of [bounded.batches.create(order), bounded.files.create(upload)])
+      expect(await refusalOf(call)).to.include({ status: 503, code: 'insufficient_quota' });
+    expect((await bounded.batches.retrieve(batch.id)).id).to.equal(batch.id);
+    await publishApiKey(stack.redis, 'team', hashApiKey(key), { ...fields, dep: 'other' });
+    expect(await refusalOf(bounded.batches.create(order))).to.include({ status: 403 });
   });
 
   it('leaves slots to requests', async () => {
