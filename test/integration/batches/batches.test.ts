@@ -3,6 +3,9 @@ import OpenAI, { toFile } from 'openai';
 import { encodeBudget } from '../../../api/budget.ts';
 import { hashApiKey } from '../../../api/identity.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
+import { SIGNATURES, toSnakeCase } from '../../../redis/function-table.ts';
+import { readFunctionFiles } from '../../../redis/library.ts';
+import { linkLibrary } from '../../../redis/lua-linker.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { publishApiKey } from '../../support/publication.ts';
 import { type BatchStack, chatLine, nameLines, type OutputLine, startBatchStack } from './batch-stack.ts';
@@ -194,6 +197,38 @@ describe('a batch, by OpenAI’s SDK', () => {
     await stack.engines[0]!.reset();
   });
 });
+
+describe('a batch, while Redis has the functions of a version before batches', () => {
+  let stack: BatchStack;
+  afterEach(() => stack?.stop());
+
+  it('waits, and calls are refused until it has them again', async () => {
+    stack = await startBatchStack();
+    await stack.engines[0]!.control({ ttftMs: 100 });
+    const file = await stack.upload(200);
+    const { id } = await stack.create(file.id);
+    await pollUntil(async () => (await stack.engines[0]!.read()).requests >= 20, 'the first lines');
+    const library = linkLibrary(readFunctionFiles());
+    await stack.redis.function('LOAD', 'REPLACE', withoutBatches(library));
+    const calls = [() => stack.upload(1), () => stack.create(file.id), () => stack.client.batches.retrieve(id)];
+    for (const call of calls) expect(await refusalOf(call())).to.include({ status: 503 });
+    await stack.redis.function('LOAD', 'REPLACE', library);
+    const batch = await stack.untilEnded(id);
+    expect(batch).to.deep.include({
+      status: 'completed',
+      request_counts: { total: 200, completed: 200, failed: 0 },
+    });
+    expect(namesOf(await stack.read(batch.output_file_id))).to.eql(nameLines(200).sort());
+  });
+});
+
+const BATCH_FUNCTIONS = Object.keys(SIGNATURES).filter((name) => /file|batch|chunk/i.test(name));
+
+const withoutBatches = (library: string): string =>
+  library.replace(
+    'redis.register_function({',
+    `if ({ ${BATCH_FUNCTIONS.map((name) => `${toSnakeCase(name)} = true`).join(', ')} })[name] then return end\n$&`,
+  );
 
 describe('a batch whose replica is killed', () => {
   let stack: BatchStack;
