@@ -210,7 +210,11 @@ describe('a batch, while Redis has the functions of a version before batches', (
     await pollUntil(async () => (await stack.engines[0]!.read()).requests >= 20, 'the first lines');
     const library = linkLibrary(readFunctionFiles());
     await stack.redis.function('LOAD', 'REPLACE', withoutBatches(library));
-    const calls = [() => stack.upload(1), () => stack.create(file.id), () => stack.client.batches.retrieve(id)];
+    const calls = [
+      () => stack.upload(1),
+      () => stack.create(file.id),
+      () => stack.client.batches.retrieve(id),
+    ];
     for (const call of calls) expect(await refusalOf(call())).to.include({ status: 503 });
     await stack.redis.function('LOAD', 'REPLACE', library);
     const batch = await stack.untilEnded(id);
