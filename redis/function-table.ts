@@ -82,7 +82,7 @@ export const FILE_FIELDS = listWords(
 export const BATCH_FIELDS = listWords(
   'status deployment file endpoint created_at expires_at window lines chunks done completed failed errors output_file ' +
     'error_file output_bytes error_bytes keep_ms key_hash key_name metadata ended_at cancelling_at finalizing_at ' +
-    'input_tokens cached_tokens output_tokens total_tokens micros object',
+    'input_tokens cached_tokens output_tokens total_tokens micros object budgets',
 );
 
 /** Fields of a request's record. */

@@ -37,6 +37,8 @@ export interface AdmissionTerms {
   deployment?: string | undefined;
   /** Whether the request may use tokens or credit. */
   spends: boolean;
+  /** Whether its work will, so that credit and budgets must have something left. */
+  spendsLater?: boolean | undefined;
   /** What tells whether the minute has room: the verdict, of an admission that has counted the request, or what remains of the minute. */
   minute: 'verdict' | 'remaining';
   /** The key's tokens, and millionths, that Redis has not counted yet. */
@@ -48,15 +50,15 @@ export interface AdmissionTerms {
 
 /** The key, budgets, credit, tokens of the day, then requests of the minute, as in the Redis function `admit`. null: nothing is refused. */
 export function decideAdmission(admission: Admission, terms: AdmissionTerms): ApiError | null {
-  const { verdict, creditLeft, rpm, tpd, retryAfter, budgets } = admission;
-  const { spends, minute, unsettled = 0, unsettledMicros = 0, now } = terms;
+  const { verdict, rpm, tpd, retryAfter } = admission;
+  const { spends, spendsLater = false, minute, unsettled = 0, unsettledMicros = 0, now } = terms;
   // By Redis' clock where it is Redis that refused.
   const secondsUntil = (limit: 'tpd' | 'rpm', resetAt: number) =>
     verdict === limit ? retryAfter : Math.max(1, resetAt - Math.floor(now / 1_000));
   const refusedKey = findRefusedKey(admission, terms.deployment);
   if (refusedKey) return refusedKey;
-  if (spends && budgets && unsettledMicros >= budgets.leftMicros) return refuseBudget(budgets.tightest);
-  if (spends && !creditLeft) return refuseCredit();
+  const usedUp = spends || spendsLater ? findUsedUp(admission, unsettledMicros) : null;
+  if (usedUp) return usedUp;
   if (spends && tpd.used + unsettled >= tpd.limit) {
     const seconds = secondsUntil('tpd', tpd.resetAt);
     return refuseRate(`${tpd.limit} tokens per day; it resets in ${seconds} s`, seconds, tpd.resetAt);
@@ -66,6 +68,12 @@ export function decideAdmission(admission: Admission, terms: AdmissionTerms): Ap
     return refuseRate(`${rpm.limit} requests per minute; try again in ${seconds} s`, seconds, rpm.resetAt);
   }
   return null;
+}
+
+/** null: the key's budgets and the workspace's credit have something left. */
+export function findUsedUp({ creditLeft, budgets }: Admission, unsettledMicros = 0): ApiError | null {
+  if (budgets && unsettledMicros >= budgets.leftMicros) return refuseBudget(budgets.tightest);
+  return creditLeft ? null : refuseCredit();
 }
 
 /** `deployment`: as in `AdmissionTerms`. */

@@ -60,7 +60,7 @@ export class AdmissionMemory {
 
   /** Redis is unavailable. Throws ApiError. */
   admit(
-    { sha256, counted, deployment }: DeploymentRequest,
+    { sha256, counted, deployment, spendsLater }: DeploymentRequest,
     reason: string,
   ): { priority: number; keyName: string; budgets: AdmittedBudgets | null; scope: KeyScope } {
     if (!this.#isAway) this.#setAway(true, reason);
@@ -71,7 +71,7 @@ export class AdmissionMemory {
     if (memory.expiresAt > 0 && now >= memory.expiresAt * 1000) throw refuseKey('has expired');
     const foreign = deployment === undefined ? null : findForeignDeployment(memory.scope, deployment);
     if (foreign) throw foreign;
-    if (counted === 'all') requireCredit(memory, now);
+    if (counted === 'all' || spendsLater) requireCredit(memory, now);
     this.#options.metrics.admittedWithoutRedis.inc();
     const { priority, keyName, budgets, scope } = memory;
     return { priority, keyName, scope, budgets: budgets && { text: budgets.text, leftMicros: 0, asOf: 0 } };

@@ -66,9 +66,8 @@ export class Admissions {
   }
 
   /** Throws ApiError. */
-  admit({ namespace, sha256, counted, deployment }: DeploymentRequest): Promise<Admitted> {
-    const request = { namespace, sha256, counted, deployment };
-    if (counted === 'all') return this.#admitSpending(request);
+  admit(request: DeploymentRequest): Promise<Admitted> {
+    if (request.counted === 'all') return this.#admitSpending(request);
     return admit(this.#options.redis, request).then(
       (admission) => this.#evaluate(request, admission, null),
       (error) => this.#admitWhileAway(request, error),
@@ -95,21 +94,20 @@ export class Admissions {
     return this.#askToSpend(request, state);
   }
 
-  async #askToSpend(
-    { namespace, sha256, counted, deployment }: DeploymentRequest,
-    state: KeyState<Promise<Admitted>>,
-  ): Promise<Admitted> {
+  async #askToSpend(asked: DeploymentRequest, state: KeyState<Promise<Admitted>>): Promise<Admitted> {
     const leases = this.#leases;
-    const watch = this.#options.settlements.watch(sha256);
+    const watch = this.#options.settlements.watch(asked.sha256);
     const leased = leases.startAsking(state);
     let sentAt = 0;
     let edition = 0;
+    let elsewhereMicros = 0;
     const onSend = () => {
       watch.mark();
+      elsewhereMicros = asked.unsettledMicros?.() ?? 0;
       sentAt = this.#waits.now();
       edition = leases.edition;
     };
-    const request = { namespace, sha256, counted, deployment, leased, onSend };
+    const request = { ...asked, leased, onSend };
     let lease: HeldLease<Promise<Admitted>> | null = null;
     try {
       const admission = await admit(this.#options.redis, request);
@@ -120,7 +118,7 @@ export class Admissions {
         if (lease && state.lease === lease) lease.left++;
         else void giveBack(1);
       };
-      const admitted = { ...this.#evaluate(request, admission, { watch, sentAt }), uncount };
+      const admitted = { ...this.#evaluate(request, admission, { watch, sentAt, elsewhereMicros }), uncount };
       if (!admission.lease) return admitted;
       if (isCurrent && this.#waits.now() < sentAt + admission.lease.ms) {
         const answer = Promise.resolve({ ...admitted, headers: buildLimitHeaders(leaveToOthers(admission)) });
@@ -146,7 +144,7 @@ export class Admissions {
   #evaluate(
     request: DeploymentRequest,
     admission: Admission,
-    asked: { watch: UnsettledWatch; sentAt: number } | null,
+    asked: { watch: UnsettledWatch; sentAt: number; elsewhereMicros: number } | null,
   ): Admitted {
     this.#memory.remember(request.sha256, admission);
     const budgets = admission.budgets && {
@@ -155,13 +153,14 @@ export class Admissions {
       asOf: asked?.sentAt ?? 0,
     };
     if (asked) this.#options.settlements.note(request.sha256, budgets);
-    const { counted, deployment } = request;
+    const { counted, deployment, spendsLater } = request;
     const terms = {
       spends: counted === 'all',
+      spendsLater,
       minute: 'verdict' as const,
       deployment,
       unsettled: asked?.watch.read() ?? 0,
-      unsettledMicros: asked?.watch.readOwnMicros() ?? 0,
+      unsettledMicros: (asked?.watch.readOwnMicros() ?? 0) + (asked?.elsewhereMicros ?? 0),
       now: this.#clock(),
     };
     const refusal = decideAdmission(admission, terms);
@@ -196,7 +195,8 @@ export const authenticateRequests =
     let admitted: Admitted;
     try {
       const { namespace, name: deployment } = config();
-      const request = { namespace, sha256, counted, deployment };
+      const { spendsLater } = state.route;
+      const request = { namespace, sha256, counted, deployment, spendsLater };
       admitted = await inSpan(state.exchange.span, 'admission', () => admissions.admit(request));
     } catch (error) {
       // A key over a limit is authenticated, and counts in the deployment's usage.

@@ -10,8 +10,14 @@ const MAX_LISTED = 5;
 
 export type KeyScope = Admission['deployments'];
 
-/** `deployment`: the one that is called; absent: any. */
-export type DeploymentRequest = AdmissionRequest & { deployment?: string | undefined };
+export type DeploymentRequest = AdmissionRequest & {
+  /** The one that is called; absent: any. */
+  deployment?: string | undefined;
+  /** `Route.spendsLater`. */
+  spendsLater?: boolean | undefined;
+  /** Millionths of the key that are settled in another way. */
+  unsettledMicros?: (() => number) | undefined;
+};
 
 /** null: the key may call the deployment. */
 export function findForeignDeployment(scope: KeyScope, deployment: string): ApiError | null {

@@ -59,6 +59,11 @@ export class ChunkOutput {
     this.#count(bill);
   }
 
+  /** Millionths that its lines have cost. */
+  get micros(): number {
+    return this.#used.micros;
+  }
+
   /** May be repeated. Throws as `storeFiles`. */
   async store(
     services: StorageServices & { redis: RedisClient },

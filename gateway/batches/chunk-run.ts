@@ -57,6 +57,7 @@ export class ChunkRun {
   readonly #output: ChunkOutput;
   readonly #lost = new AbortController();
   readonly #onReady: () => void;
+  readonly #endCost: () => void;
   #mode: ChunkMode;
   /** By performance.now(): none of its lines is run before. */
   #pausedUntil = 0;
@@ -73,6 +74,8 @@ export class ChunkRun {
     this.#mode = chunk.mode;
     this.#onReady = onReady;
     this.#output = new ChunkOutput(services.storage.spool);
+    const cost = { sha256: chunk.sha256, micros: () => this.#output.micros };
+    this.#endCost = services.runner?.watch(cost) ?? (() => {});
     this.ended = this.#run();
   }
 
@@ -180,6 +183,7 @@ export class ChunkRun {
       this.#lost.abort();
       return this.#giveBack();
     } finally {
+      this.#endCost();
       endLease();
       await this.#output.remove().catch(() => {});
     }
@@ -219,6 +223,7 @@ export class ChunkRun {
     const { claim } = this.#chunk;
     const { signal } = this.#lost;
     const outcome = await this.#retry(() => this.#output.store({ ...storage, redis }, claim, signal));
+    this.#endCost();
     const answer = await retryWhileRedisDown(() => finishChunk(redis, claim, outcome), signal);
     if (answer === 'done') return 'finished';
     const objects = [outcome.output, outcome.errors].flatMap((part) => (part ? [part.object] : []));

@@ -17,7 +17,15 @@ export interface LineAnswer {
   bill: Bill | null;
 }
 
+export interface ChunkCost {
+  sha256: string;
+  /** Millionths. */
+  micros(): number;
+}
+
 export interface LineRunner {
   /** The caller holds a slot. Throws ApiError if the key may not send it now, and errors of the connection. */
   run(order: LineOrder): Promise<LineAnswer>;
+  /** Counts what a chunk has cost until the returned function is called: Redis does so when the chunk is finished. */
+  watch(cost: ChunkCost): () => void;
 }

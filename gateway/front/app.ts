@@ -4,6 +4,7 @@ import type { RequestListener } from 'node:http';
 import Koa from 'koa';
 import { linkSecret } from '../../api/identity.ts';
 import { isRedisAway, type RedisClient } from '../../redis/client.ts';
+import { findUsedUp } from '../auth/admission-decision.ts';
 import { buildBatchHandlers } from '../batches/batch-routes.ts';
 import type { EgressAgent } from '../egress/agent.ts';
 import { allowOrigins } from '../http/cross-origin.ts';
@@ -180,6 +181,8 @@ const authenticateCaller =
     const { span } = ctx.state.exchange;
     ctx.state.caller = await inSpan(span, 'admission', () => identifyCaller(redis, config, ctx.req.headers));
     const { admission } = ctx.state.caller;
+    const usedUp = ctx.state.route.spendsLater ? findUsedUp(admission) : null;
+    if (usedUp) throw usedUp;
     ctx.state.keyHash = ctx.state.caller.sha256;
     ctx.state.keyName = admission.keyName;
     ctx.state.priority = admission.priority;

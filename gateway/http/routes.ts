@@ -16,6 +16,7 @@ const people = { ...records, namedTo: [] } as const;
 const videos = { ...records, namedTo: ['Video'] } as const;
 /** Deployments that run batches have them, whether a replica is ready or not. */
 const batches = { kinds: BATCH_KINDS, isCounted: false, served: 'always' } as const;
+const batchWork = { ...batches, method: 'POST', spendsLater: true } as const;
 /** Needs no key. */
 const everyone = { kinds: null, namedTo: [], isCounted: false, served: 'always' } as const;
 /** Routes of OpenAI's API, listed so that errors can suggest an alternative. */
@@ -55,12 +56,12 @@ export const ALL_ROUTES = [
   { ...people, name: 'request_input', method: 'GET', path: '/v1/requests/{id}/input' },
   { ...people, name: 'request_retry', method: 'POST', path: '/v1/requests/{id}/retry', served: 'accepting' },
   { ...records, name: 'request', method: 'GET', path: '/v1/requests/{id}' },
-  { ...batches, name: 'file_upload', method: 'POST', path: '/v1/files' },
+  { ...batchWork, name: 'file_upload', path: '/v1/files' },
   { ...batches, name: 'file_list', method: 'GET', path: '/v1/files' },
   { ...batches, name: 'file_content', method: 'GET', path: '/v1/files/{id}/content' },
   { ...batches, name: 'file', method: 'GET', path: '/v1/files/{id}' },
   { ...batches, name: 'file_delete', method: 'DELETE', path: '/v1/files/{id}' },
-  { ...batches, name: 'batch_create', method: 'POST', path: '/v1/batches' },
+  { ...batchWork, name: 'batch_create', path: '/v1/batches' },
   { ...batches, name: 'batch_list', method: 'GET', path: '/v1/batches' },
   { ...batches, name: 'batch_cancel', method: 'POST', path: '/v1/batches/{id}/cancel' },
   { ...batches, name: 'batch', method: 'GET', path: '/v1/batches/{id}' },
@@ -87,6 +88,8 @@ export interface Route {
   isCounted: boolean;
   /** Then against RPM only. */
   spendsNothing?: true;
+  /** Not counted, but refused while the key's budgets or the credit are used up: its work is charged later. */
+  spendsLater?: true;
   /**
    * When it is served: `ready` only by a replica, `accepting` also while none is ready unless the deployment is paused or
    * being deleted, `always` even then.

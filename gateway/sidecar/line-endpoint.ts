@@ -13,7 +13,7 @@ import type { Bill } from '../account/account.ts';
 import { Ledger } from '../account/ledger.ts';
 import { PriceRounding } from '../account/price-rounding.ts';
 import type { Admissions, Admitted } from '../auth/admission.ts';
-import type { LineAnswer, LineOrder, LineRunner } from '../batches/line-runner.ts';
+import type { ChunkCost, LineAnswer, LineOrder, LineRunner } from '../batches/line-runner.ts';
 import type { Capacity } from '../capacity/capacity.ts';
 import type { LocalEngine } from '../health/local-engine.ts';
 import { ApiError } from '../http/error-response.ts';
@@ -53,6 +53,7 @@ export class LineEndpoint implements LineRunner {
   readonly #options: LineEndpointOptions;
   /** By a secret of this process. */
   readonly #open = new Map<string, OpenLine>();
+  readonly #costs = new Set<ChunkCost>();
   readonly #agent = new Agent({ keepAlive: true });
   #server: Promise<Server> | null = null;
 
@@ -61,11 +62,13 @@ export class LineEndpoint implements LineRunner {
   }
 
   async run(order: LineOrder): Promise<LineAnswer> {
-    const { namespace } = this.#options.config();
+    const { namespace, name: deployment } = this.#options.config();
     const admitted = await this.#options.admissions.admit({
       namespace,
       sha256: order.sha256,
       counted: 'all',
+      deployment,
+      unsettledMicros: () => this.#sumCosts(order.sha256),
     });
     this.#server ??= this.#listen();
     const { port } = (await this.#server).address() as AddressInfo;
@@ -83,6 +86,17 @@ export class LineEndpoint implements LineRunner {
     } finally {
       this.#open.delete(secret);
     }
+  }
+
+  watch(cost: ChunkCost): () => void {
+    this.#costs.add(cost);
+    return () => this.#costs.delete(cost);
+  }
+
+  #sumCosts(key: string): number {
+    let sum = 0;
+    for (const { sha256, micros } of this.#costs) if (sha256 === key) sum += micros();
+    return sum;
   }
 
   async close(): Promise<void> {

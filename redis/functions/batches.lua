@@ -1,4 +1,4 @@
---- @include "clock", "memory", "numbers", "queue", "register", "stored-objects"
+--- @include "budget", "clock", "memory", "numbers", "queue", "register", "stored-objects"
 -- Batches and their files: `add_file`, `read_files`, `delete_file`, `create_batch`, `read_batches`, `read_parts`, `cancel_batch`,
 -- and a worker's `claim_chunk`, `renew_chunk`, `release_chunk`, `finish_chunk`.
 
@@ -326,6 +326,20 @@ local function take_chunk(batch, now)
   return chunk and #chunk <= MAX_NUMBER_BYTES and chunk or nil
 end
 
+-- The budgets that bound the batch's key, as text; nil without the key.
+local function read_budgets(batch)
+  local text = redis.call('HGET', config_api_keys_key(batch.namespace), batch.key_hash)
+  return text and list_budgets(batch.namespace, cjson.decode(text)) or nil
+end
+
+-- What is being run counts in them even if the key is deleted meanwhile.
+local function note_budgets(batch)
+  local budgets = read_budgets(batch)
+  if budgets and budgets ~= batch.budgets then
+    redis.call('HSET', batch.key, 'budgets', budgets)
+  end
+end
+
 -- Leases the next chunk of lines, of batches in turn. KEYS: the deployment's open batches, or, without a deployment, the closing
 -- ones, whose lines are not run. ARGV: namespace, deployment or '', the worker's token, lease in milliseconds, batches to
 -- leave out, with spaces between. Returns batch, chunk, whether its lines are run, its place, then the batch's object, endpoint, hash and name of the key; or nil.
@@ -344,6 +358,7 @@ register('claim_chunk', function(keys, namespace, deployment, token, lease_ms, s
         local mode = find_mode(batch, now)
         redis.call('ZADD', leased_chunks_key(namespace, id), digits(now + lease), chunk)
         redis.call('HSET', chunk_claims_key(namespace, id), chunk, token)
+        note_budgets(batch)
         if deployment ~= '' then
           redis.call('ZADD', keys[1], digits(micros), id)
         end
@@ -386,10 +401,12 @@ register('release_chunk', function(_, namespace, id, chunk, token)
   return 1
 end)
 
--- Charges the batch's key and its workspace.
+-- Charges the batch's key, its budgets and its workspace.
 local COUNTER_SECONDS = 2 * DAY_SECONDS
 
 local function charge(batch, now, tokens, micros)
+  -- A tenant may have written the record, and a chunk must end.
+  local is_read, budgets = pcall(load_budgets, batch.namespace, read_budgets(batch) or batch.budgets, now)
   if tokens ~= '0' and #batch.key_hash > 0 then
     local key = tpd_key(batch.namespace, batch.key_hash, math.floor(now / SECOND_MS / DAY_SECONDS))
     add_number(key, tokens)
@@ -397,6 +414,7 @@ local function charge(batch, now, tokens, micros)
   end
   if micros ~= '0' then
     add_number(credit_key(batch.namespace), micros)
+    spend_budgets(batch.namespace, is_read and budgets or {}, micros, now)
   end
 end
 

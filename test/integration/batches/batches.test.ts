@@ -1,7 +1,11 @@
 import { expect } from 'chai';
-import OpenAI from 'openai';
+import OpenAI, { toFile } from 'openai';
+import { encodeBudget } from '../../../api/budget.ts';
 import { hashApiKey } from '../../../api/identity.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
+import { SIGNATURES, toSnakeCase } from '../../../redis/function-table.ts';
+import { readFunctionFiles } from '../../../redis/library.ts';
+import { linkLibrary } from '../../../redis/lua-linker.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { publishApiKey } from '../../support/publication.ts';
 import { type BatchStack, chatLine, nameLines, type OutputLine, startBatchStack } from './batch-stack.ts';
@@ -151,6 +155,31 @@ describe('a batch, by OpenAI’s SDK', () => {
     expect(batch.request_counts).to.eql({ total: 5, completed: 5, failed: 0 });
   });
 
+  it('ends with a budget: lines say so, and no further work is taken', async () => {
+    const key = 'sk-bounded';
+    const fields = { n: 'bounded', rpm: 60_000, tpd: 1_000_000, exp: 0, off: 0 as const };
+    const budget = { micros: 1_000, period: 'Month', warnAt: [] } as const;
+    await publishApiKey(stack.redis, 'team', hashApiKey(key), { ...fields, bud: encodeBudget(budget) });
+    const file = await stack.upload(100);
+    const bounded = new OpenAI({ apiKey: key, baseURL: stack.replicas[0]!.url, maxRetries: 0 });
+    const order = {
+      input_file_id: file.id,
+      endpoint: '/v1/chat/completions',
+      completion_window: '24h',
+    } as const;
+    const batch = await stack.untilEnded((await bounded.batches.create(order)).id);
+    expect(batch.status).to.equal('completed');
+    expect(batch.request_counts!.completed).to.be.within(1, 99);
+    const refused = await stack.read(batch.error_file_id);
+    expect(new Set(refused.map(({ error }) => error.code))).to.eql(new Set(['insufficient_quota']));
+    const upload = { file: await toFile(Buffer.from(chatLine('a')), 'a.jsonl'), purpose: 'batch' } as const;
+    for (const call of [bounded.batches.create(order), bounded.files.create(upload)])
+      expect(await refusalOf(call)).to.include({ status: 503, code: 'insufficient_quota' });
+    expect((await bounded.batches.retrieve(batch.id)).id).to.equal(batch.id);
+    await publishApiKey(stack.redis, 'team', hashApiKey(key), { ...fields, dep: 'other' });
+    expect(await refusalOf(bounded.batches.create(order))).to.include({ status: 403 });
+  });
+
   it('leaves slots to requests', async () => {
     await stack.engines[0]!.control({ ttftMs: 150 });
     const { id } = await stack.create((await stack.upload(200)).id);
@@ -168,6 +197,42 @@ describe('a batch, by OpenAI’s SDK', () => {
     await stack.engines[0]!.reset();
   });
 });
+
+describe('a batch, while Redis has the functions of a version before batches', () => {
+  let stack: BatchStack;
+  afterEach(() => stack?.stop());
+
+  it('waits, and calls are refused until it has them again', async () => {
+    stack = await startBatchStack();
+    await stack.engines[0]!.control({ ttftMs: 100 });
+    const file = await stack.upload(200);
+    const { id } = await stack.create(file.id);
+    await pollUntil(async () => (await stack.engines[0]!.read()).requests >= 20, 'the first lines');
+    const library = linkLibrary(readFunctionFiles());
+    await stack.redis.function('LOAD', 'REPLACE', withoutBatches(library));
+    const calls = [
+      () => stack.upload(1),
+      () => stack.create(file.id),
+      () => stack.client.batches.retrieve(id),
+    ];
+    for (const call of calls) expect(await refusalOf(call())).to.include({ status: 503 });
+    await stack.redis.function('LOAD', 'REPLACE', library);
+    const batch = await stack.untilEnded(id);
+    expect(batch).to.deep.include({
+      status: 'completed',
+      request_counts: { total: 200, completed: 200, failed: 0 },
+    });
+    expect(namesOf(await stack.read(batch.output_file_id))).to.eql(nameLines(200).sort());
+  });
+});
+
+const BATCH_FUNCTIONS = Object.keys(SIGNATURES).filter((name) => /file|batch|chunk/i.test(name));
+
+const withoutBatches = (library: string): string =>
+  library.replace(
+    'redis.register_function({',
+    `if ({ ${BATCH_FUNCTIONS.map((name) => `${toSnakeCase(name)} = true`).join(', ')} })[name] then return end\n$&`,
+  );
 
 describe('a batch whose replica is killed', () => {
   let stack: BatchStack;

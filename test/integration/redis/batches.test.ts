@@ -1,6 +1,9 @@
 import { expect } from 'chai';
 import { generateBatchId, generateFileId } from '../../../api/batch.ts';
-import { workKeys } from '../../../api/redis-keys.ts';
+import { type Budget, encodeBudget } from '../../../api/budget.ts';
+import { configKeys, workKeys } from '../../../api/redis-keys.ts';
+import { admit } from '../../../redis/admission/admission-calls.ts';
+import { readBudget } from '../../../redis/admission/budgets.ts';
 import { addFile, deleteFile, readFiles } from '../../../redis/batches/batch-files.ts';
 import {
   type ChunkOutcome,
@@ -14,6 +17,7 @@ import {
 import { takeEvents } from '../../../redis/deliveries/delivery-calls.ts';
 import { takeDueObjects } from '../../../redis/requests/object-cleanup.ts';
 import { useMediaWorkspace } from '../../support/media-workspace.ts';
+import { publishApiKey } from '../../support/publication.ts';
 import { newToken, PREFIX } from '../../support/request-fixture.ts';
 
 const SHA256 = 'a'.repeat(64);
@@ -108,6 +112,60 @@ describe('the chunks of a batch', () => {
     expect(await finishChunk(space.redis, lost.claim, outcome(lost.claim.token))).to.equal('stale');
     expect(await read(id)).to.include({ status: 'completed', completed: 2 });
     expect((await credit()) - before).to.equal(7);
+  });
+
+  describe('of a key with budgets', () => {
+    const own: Budget = { micros: 10, period: 'Month', warnAt: [] };
+    const owners: Budget = { micros: 100, period: 'Day', warnAt: [] };
+    const publish = async () => {
+      const { redis, namespace } = space;
+      const limits = { rpm: 60_000, tpd: 1e9, exp: 0, off: 0 as const };
+      const budgets = { own: 'team', bud: encodeBudget(own) };
+      await redis.hset(configKeys(namespace).workspace, 'owner:team', encodeBudget(owners));
+      await publishApiKey(redis, namespace, SHA256, { n: 'key', ...limits, ...budgets });
+    };
+    const spent = async () => {
+      const { redis, namespace } = space;
+      const read = async (kind: 'key' | 'owner', name: string, budget: Budget) =>
+        (await readBudget(redis, namespace, { holder: { kind, name }, budget, at: Date.now() })).spentMicros;
+      return [await read('key', 'key', own), await read('owner', 'team', owners)];
+    };
+    const finish = async () => {
+      const { claim: held } = (await claim())!;
+      for (let time = 0; time < 2; time++) await finishChunk(space.redis, held, outcome(held.token));
+    };
+    const ask = () =>
+      admit(space.redis, { namespace: space.namespace, sha256: SHA256, counted: 'all' }).then(
+        ({ verdict }) => verdict,
+      );
+
+    it('count in its own and its owner’s, once, until the next line is refused', async () => {
+      await publish();
+      await create(await keepFile(2));
+      await finish();
+      expect(await spent()).to.eql([7, 7]);
+      expect(await ask()).to.equal('ok');
+      await finish();
+      expect(await spent()).to.eql([14, 14]);
+      expect(await ask()).to.equal('credit');
+    });
+
+    it('count also if the key is deleted while they run', async () => {
+      await publish();
+      const id = await create(await keepFile(1));
+      const { claim: held } = (await claim())!;
+      await space.redis.hdel(configKeys(space.namespace).apiKeys, SHA256);
+      await finishChunk(space.redis, held, outcome(held.token));
+      expect(await spent()).to.eql([7, 7]);
+      expect(await read(id)).to.include({ status: 'completed' });
+    });
+
+    it('end whatever a tenant has written as budgets', async () => {
+      const id = await create(await keepFile(1));
+      await space.redis.hset(workKeys(space.namespace).batch(id), 'budgets', 'all mine');
+      await finish();
+      expect(await read(id)).to.include({ status: 'completed' });
+    });
   });
 
   it('are no longer run after a cancel, nor after the window, which fronts see as well', async () => {

@@ -60,6 +60,12 @@ describe('the decision on an admission', () => {
     expect(decide({ creditLeft: false, tpd: USED_DAY }, { spends: false })).to.equal(null);
   });
 
+  it('asks for credit, and for no tokens yet, of what spends later', () => {
+    const later = { spends: false, spendsLater: true };
+    expect(decide({ creditLeft: false }, later)!.code).to.equal('insufficient_quota');
+    expect(decide({ tpd: USED_DAY }, later)).to.equal(null);
+  });
+
   it('admits the last request of a minute that counted it, and refuses the one after it', () => {
     expect(decide({ rpm: FULL_MINUTE }, { minute: 'verdict' })).to.equal(null);
     const refused = decide({ verdict: 'rpm', rpm: FULL_MINUTE, retryAfter: 12 }, { minute: 'verdict' });
