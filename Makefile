@@ -105,6 +105,10 @@ test-scaling: $(INSTALLED) ## Run the tests of scaling for long: engines that ta
 test-scaling-cluster: $(INSTALLED) ## Run the long tests of scaling on kind, with all cores busy for the tides (55 min; STARTS=20 SLEEPERS=2 TIDES=20 STREAMS=200 CPU_LOAD=100 FILES=…)
 	@node test/e2e/main.ts --exit --timeout 300000 $(or $(FILES),$(wildcard test/scaling-cluster/*.test.ts))
 
+.PHONY: test-kueue
+test-kueue: $(INSTALLED) ## Test with a real Kueue and Kubernetes' own scheduler: quota, preemption, rollouts (8 min; the first time 15 more, to build all of them)
+	@node tools/stages.ts kueue
+
 .PHONY: fuzz
 SEEDS ?= 20
 fuzz: $(INSTALLED) ## Run the model-based tests with new seeds (SEEDS=20), or with one seed again (SEED=1 STEPS=150)

@@ -10,7 +10,10 @@ import {
 } from './kubernetes-types.ts';
 import { ANNOTATIONS } from './names.ts';
 
-const MAX_DEPLOYMENTS = 64;
+/** Every admission of the key has them all. */
+const MAX_DEPLOYMENTS = 20;
+/** As ModelDeployments may have. */
+const MAX_DEPLOYMENT_NAME = 45;
 
 export const apiKeySpec = z.object({
   rpm: z
@@ -39,7 +42,7 @@ export const apiKeySpec = z.object({
     'Who it belongs to, such as a team: usage and cost are summed by owner. A budget of this owner in the Workspace bounds it.',
   ).optional(),
   deployments: z
-    .array(objectName('Name of a ModelDeployment.'))
+    .array(objectName('Name of a ModelDeployment.', MAX_DEPLOYMENT_NAME))
     .min(1)
     .max(MAX_DEPLOYMENTS)
     .optional()

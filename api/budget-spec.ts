@@ -35,7 +35,11 @@ export const budgetSpec = z.object({
 export type BudgetSpec = z.infer<typeof budgetSpec>;
 
 export const budgetStatus = z.object({
-  spent: z.string().describe('Spent in the current period, at most a minute ago.'),
+  spent: z
+    .string()
+    .describe(
+      'Spent in the current period, usually about a minute ago; at most five while `percent` stays the same.',
+    ),
   percent: z.int().describe('Whole percent of the amount.'),
   periodEndsAt: z.string().describe('When the next period begins.'),
 });

@@ -24,15 +24,17 @@ export interface BoundingBudget extends BudgetHolder {
   period: BudgetPeriod;
   /** Unix seconds: when its next period begins. */
   endsAt: number;
+  /** Millionths, where a price does not fit into it; older libraries do not say it. */
+  leftMicros?: number;
 }
 
 /** Text of a budget in Redis, which `budget.lua` reads. */
 export const encodeBudget = ({ micros, period, warnAt }: Budget): string =>
   [micros, period, ...warnAt].join(',');
 
-/** What `describe_budget` of `budget.lua` wrote. */
+/** What `describe_budget` or `find_exhausted` of `budget.lua` wrote. */
 export function decodeBounding(text: string): BoundingBudget {
-  const [holder = '', micros, period, endsAt] = text.split(',');
+  const [holder = '', micros, period, endsAt, left] = text.split(',');
   const colon = holder.indexOf(':');
   return {
     kind: holder.slice(0, colon) as BudgetHolder['kind'],
@@ -40,6 +42,7 @@ export function decodeBounding(text: string): BoundingBudget {
     micros: Number(micros),
     period: period as BudgetPeriod,
     endsAt: Number(endsAt),
+    ...(left !== undefined && { leftMicros: Number(left) }),
   };
 }
 
@@ -63,6 +66,9 @@ export function findPeriod(period: BudgetPeriod, at: number): { number: number; 
 /** The name of a budget's counter in the period of a time (Unix milliseconds): part of a Redis key. */
 export const nameCounter = ({ kind, name }: BudgetHolder, period: BudgetPeriod, at: number): string =>
   `${kind}:${name}:${period}:${findPeriod(period, at).number}`;
+
+/** The name of what that counter has warned of, for one amount: part of a Redis key. */
+export const nameWarnings = (counter: string, { micros }: Budget): string => `${counter}:${micros}`;
 
 /** Whole percent of a budget that is spent; of an amount of 0, all. */
 export const percentOf = (spentMicros: number, micros: number): number =>

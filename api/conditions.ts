@@ -89,7 +89,7 @@ export const CONDITIONS = {
     kind: 'ModelDeployment',
     type: 'TrafficReady',
     meaning:
-      'The versions in spec.traffic answer their shares; absent if none is named. False: MemberNotFound, MemberNotSupported (the message has the difference), MemberPaused, MemberNotReady. The share of such a member stays with the deployment, and the others answer theirs.',
+      'The versions in spec.traffic answer their shares; absent if none is named. False: MemberNotFound, MemberNotSupported (the message has the difference), MemberPaused, MemberNotReady, SidecarOutdated. The share of such a member stays with the deployment, and the others answer theirs.',
   },
   updateAvailable: {
     kind: 'ModelDeployment',

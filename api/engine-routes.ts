@@ -69,3 +69,16 @@ const SPOKEN: Record<EnginePreset, Partial<Record<ModelKind, Routes>>> = {
 };
 
 export const listEngineRoutes = (preset: EnginePreset, kind: ModelKind): Routes => SPOKEN[preset][kind] ?? [];
+
+/** Where engines serve routes that the gateway translates. */
+const TRANSLATED: Readonly<Partial<Record<string, readonly string[]>>> = {
+  '/v1/responses/input_tokens': ['/v1/messages/count_tokens'],
+  '/v1/rerank': ['/rerank'],
+  '/v2/rerank': ['/v1/rerank', '/rerank'],
+  '/v1/score': ['/v1/rerank', '/rerank'],
+  '/detokenize': ['/decode'],
+};
+
+/** Paths of an engine that requests to these routes of the endpoint lead to. */
+export const listEnginePaths = (routes: readonly string[]): string[] =>
+  routes.flatMap((route) => [route, ...(TRANSLATED[route] ?? [])]);

@@ -209,9 +209,11 @@ export const ENGINE_TRAITS: Record<EnginePreset, EngineTraits> = {
   },
 };
 
+/** A preset of a newer operator, of which less may be assumed. */
+const UNKNOWN: EngineTraits = { ...ENGINE_TRAITS.custom, hasScoreRoute: false };
+
 /** By `enginePreset` of a gateway's configuration, which a newer operator may have written. */
-export const traitsOf = (preset: string): EngineTraits =>
-  ENGINE_TRAITS[preset as EnginePreset] ?? ENGINE_TRAITS.custom;
+export const traitsOf = (preset: string): EngineTraits => ENGINE_TRAITS[preset as EnginePreset] ?? UNKNOWN;
 
 export function servedModelName({ engine, model }: Pick<Spec, 'engine' | 'model'>): string {
   if (engine.servedModelName !== undefined) return engine.servedModelName;

@@ -86,6 +86,8 @@ const deploymentConfig = z.object({
       }),
     )
     .optional(),
+  /** Deployments whose traffic names this one: their gateways may use its engine; absent: none. */
+  trafficFrom: z.array(z.string()).optional(),
   limits,
   /** What a repeated idempotency key with other fields gets; absent: the original request. */
   idempotency: z.literal('Strict').optional(),

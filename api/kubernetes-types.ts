@@ -24,10 +24,10 @@ export const environmentVariable = z
 
 export const stringMap = (describe: string) => z.record(z.string(), z.string()).describe(describe);
 
-export const objectName = (describe: string) =>
+export const objectName = (describe: string, max = 253) =>
   z
     .string()
-    .max(253)
+    .max(max)
     .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'must be the name of a Kubernetes object')
     .describe(describe);
 

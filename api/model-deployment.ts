@@ -141,9 +141,9 @@ export const modelDeploymentSpec = z
         fieldPath: '.route.balance',
       },
       {
-        rule: "!has(self.traffic) || !has(self.adapterOf) && !(self.kind in ['Image', 'Video'])",
+        rule: "!has(self.traffic) || !has(self.adapterOf) && !(self.kind in ['Image', 'Video', 'Embedding'])",
         message:
-          'traffic is not allowed for an adapter, nor with kind Image or Video, whose requests are queued',
+          'traffic is not allowed for an adapter, nor with kind Image or Video, whose requests are queued, nor with kind Embedding, whose versions have different vectors',
         fieldPath: '.traffic',
       },
       { rule: 'has(self.id) == has(oldSelf.id)', message: 'id is immutable', fieldPath: '.id' },

@@ -48,8 +48,8 @@ export const workKeys = (namespace: string) => ({
   credit: tagged('w', namespace, 'credit'),
   /** Counter of millionths that one budget has spent in one period (`nameCounter` of api/budget.ts). */
   spent: (counter: string) => tagged('w', namespace, `spent:${counter}`),
-  /** The highest percentage at which that budget has warned in that period. */
-  warned: (counter: string) => tagged('w', namespace, `warned:${counter}`),
+  /** The highest percentage at which a budget has warned in a period, for each of its amounts (`nameWarnings` of api/budget.ts). */
+  warned: (warnings: string) => tagged('w', namespace, `warned:${warnings}`),
   /** Marker that one settlement is done, by the caller's token. */
   settled: (token: string) => tagged('w', namespace, `settled:${token}`),
   /** The debited amount of one charge, in millionths, by the caller's token; `0` once refunded. Then the counters of its budgets. */

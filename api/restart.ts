@@ -6,13 +6,16 @@ export type Restart = { refusal: string; patch?: undefined } | { refusal?: undef
 /** A merge patch of the deployment, or why there is nothing to restart. */
 export function describeRestart(
   name: string,
-  spec: Pick<ModelDeploymentSpec, 'adapterOf' | 'paused'>,
+  spec: Pick<ModelDeploymentSpec, 'adapterOf' | 'paused' | 'replicas'>,
   now: Date,
 ): Restart {
-  if (spec.adapterOf)
-    return {
-      refusal: `${name} is an adapter without replicas of its own: restart its base, ${spec.adapterOf.deployment}.`,
-    };
+  const { adapterOf } = spec;
+  if (adapterOf) return { refusal: refuseAdapter(name, adapterOf) };
   if (spec.paused) return { refusal: `${name} is paused and has no replicas: resume it instead.` };
+  if (spec.replicas === 0)
+    return { refusal: `${name} has no replicas: spec.replicas is 0. Set it to 1 or more instead.` };
   return { patch: { spec: { rollout: { revision: `restarted-${now.toISOString()}` } } } };
 }
+
+export const refuseAdapter = (name: string, { deployment }: { deployment: string }): string =>
+  `${name} is an adapter without replicas of its own: restart its base, ${deployment}.`;

@@ -1,6 +1,6 @@
 /** The fields in which two specs differ, as short texts. Pure. */
 import { isDeepStrictEqual } from 'node:util';
-import { type Spec, writtenSpec } from './spec-revision.ts';
+import type { Spec } from './spec-revision.ts';
 
 export interface FieldChange {
   /** Such as `engine.args` or `engine.env[HF_HOME].value`. */
@@ -22,10 +22,10 @@ const MAX_TEXT = 300;
 const LEAD = 60;
 const MAX_FIELD = 200;
 
-/** In the recorded part of both, without defaults. */
+/** Compares two specs as `writtenSpec` returns them. */
 export function listDifferences(before: Spec, after: Spec): SpecDifference {
   const found: Difference[] = [];
-  compare('', writtenSpec(before), writtenSpec(after), found);
+  compare('', before, after, found);
   return {
     changes: found.slice(0, MAX_CHANGES).map(({ field, before: old, after: current }) => ({
       field: field.slice(0, MAX_FIELD),

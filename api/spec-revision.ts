@@ -20,18 +20,19 @@ export interface SpecRevision {
   at: string;
   /** The field manager that wrote it, which names itself; null if Kubernetes recorded none. */
   manager: string | null;
+  /** As `writtenSpec` returns it. */
   spec: Spec;
 }
 
-/** How many replicas run. As with `kubectl rollout undo`, no revision holds it and no rollback changes it: autoscalers write it, too. */
-const SIZE_FIELDS = ['paused', 'replicas', 'scaling'];
+/** How many replicas run, and which versions answer. As with `kubectl rollout undo`, no revision holds them and no rollback changes them: programs write them, too. */
+const LIVE_FIELDS = ['paused', 'replicas', 'scaling', 'traffic'];
 
 const isObject = (value: unknown): value is Spec =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The part of a spec that a revision holds: without its size, and without `rollout.revision`, by which replicas are restarted. */
-export function recordedSpec(spec: Spec): Spec {
-  const entries = Object.entries(spec).filter(([name]) => !SIZE_FIELDS.includes(name));
+/** Without what only lives, and without `rollout.revision`, by which replicas are restarted. */
+function recordedSpec(spec: Spec): Spec {
+  const entries = Object.entries(spec).filter(([name]) => !LIVE_FIELDS.includes(name));
   return Object.fromEntries(
     entries.map(([name, value]) => {
       if (name !== 'rollout' || !isObject(value)) return [name, value];
@@ -41,16 +42,20 @@ export function recordedSpec(spec: Spec): Spec {
   );
 }
 
-/** The recorded part as it was written: defaults, which a later version may add, are no change. */
+/** Whether a revision holds a field, by its names, such as `['rollout', 'revision']`. */
+export const isRecordedField = ([name, member]: readonly string[]): boolean =>
+  !LIVE_FIELDS.includes(name!) && !(name === 'rollout' && member === 'revision');
+
+/** What a revision holds: the recorded part as it was written. Defaults are no change, and another version may refuse them. */
 export const writtenSpec = (spec: Spec): Spec =>
   stripDefaults(modelDeploymentSpec, recordedSpec(spec)) as Spec;
 
 export const isSameSpec = (one: Spec, other: Spec): boolean =>
   isDeepStrictEqual(writtenSpec(one), writtenSpec(other));
 
-/** The spec of a revision, in the size that a deployment has now. */
+/** The spec of a revision, with the live fields that a deployment has now. */
 export function restoreSpec(current: Spec, recorded: Spec): Spec {
-  const size = SIZE_FIELDS.flatMap((name) => (current[name] === undefined ? [] : [[name, current[name]]]));
+  const live = LIVE_FIELDS.flatMap((name) => (current[name] === undefined ? [] : [[name, current[name]]]));
   const { rollout, ...rest } = recordedSpec(recorded);
   const restarted = isObject(current.rollout) ? current.rollout.revision : undefined;
   const kept = {
@@ -59,19 +64,27 @@ export function restoreSpec(current: Spec, recorded: Spec): Spec {
   };
   return {
     ...rest,
-    ...Object.fromEntries(size),
+    ...Object.fromEntries(live),
     ...(Object.keys(kept).length > 0 && { rollout: kept }),
   };
 }
 
 /** Changes whenever the recorded part of a spec does. */
-export const specVersion = (spec: Spec): string => digest(JSON.stringify(writtenSpec(spec)));
+export const specVersion = (spec: Spec): string => versionOf(writtenSpec(spec));
 
-const HASH_DIGITS = 10;
+/** The same of a spec without defaults. */
+export const versionOf = (written: Spec): string => digest(JSON.stringify(written, sortFields));
 
-/** With the owner's uid: a deployment that is recreated under its name takes over no revision of the former one. */
-export const revisionName = (deployment: string, uid: string, spec: Spec): string =>
-  `${deployment}-${digest(`${uid} ${JSON.stringify(writtenSpec(spec))}`).slice(0, HASH_DIGITS)}`;
+const sortFields = (_: string, value: unknown): unknown =>
+  isObject(value)
+    ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
+    : value;
+
+const UID_DIGITS = 10;
+
+/** By the owner's uid, a deployment that is recreated under its name takes over no revision of the former one. */
+export const revisionName = (deployment: string, uid: string, number: number): string =>
+  `${deployment}-${digest(uid).slice(0, UID_DIGITS)}-${number}`;
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
@@ -108,7 +121,7 @@ export function readRevision(object: unknown, ownerUid: string): SpecRevision | 
     number: parsed.revision,
     at: annotations[ANNOTATIONS.changedAt] ?? creationTimestamp,
     manager: annotations[ANNOTATIONS.changedBy] || null,
-    spec: parsed.data.spec,
+    spec: writtenSpec(parsed.data.spec),
   };
 }
 
@@ -116,5 +129,7 @@ export const newestFirst = (revisions: readonly SpecRevision[]): SpecRevision[] 
   [...revisions].sort((one, other) => other.number - one.number);
 
 /** The revision before the current spec: where a rollback leads if none is named. */
-export const findPrevious = (revisions: readonly SpecRevision[], current: Spec): SpecRevision | undefined =>
-  newestFirst(revisions).find(({ spec }) => !isSameSpec(spec, current));
+export function findPrevious(revisions: readonly SpecRevision[], current: Spec): SpecRevision | undefined {
+  const written = writtenSpec(current);
+  return newestFirst(revisions).find(({ spec }) => !isDeepStrictEqual(spec, written));
+}

@@ -22,7 +22,9 @@ export const workspaceSpec = z.object({
     .max(254)
     .regex(/^[^@\s,;<>]+@[^@\s,;<>]+$/, 'must be one email address')
     .optional()
-    .describe('Address that is notified when an inline callback fails permanently.'),
+    .describe(
+      'Address that is notified when an inline callback fails permanently, or a budget reaches a percentage.',
+    ),
   credit: amount('Total credit granted; unlimited if absent.').optional(),
   currency: z
     .string()

@@ -1,8 +1,8 @@
 /** What a cluster has besides Kubernetes: names, an ingress controller, GPUs, volumes. */
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CACHE_FOLDER } from '../machine/cache-folder.ts';
-import { downloadModule } from './binaries.ts';
+import { downloadModule, keepFolder } from './binaries.ts';
 import { runKubectl } from './kubectl.ts';
 import { type Cluster, dataFolder, nodeNames } from './layout.ts';
 
@@ -41,17 +41,10 @@ function makeVolumeFolders(folder: string): void {
 }
 
 /** The folder of the Gateway API's definitions, in the version that the ingress controller was written for. */
-export async function findGatewayDefinitions(): Promise<string> {
-  const cached = join(CACHE_FOLDER, `gateway-api-${GATEWAY_API.split('@')[1]}`);
-  if (existsSync(cached)) return cached;
-  const folder = await downloadModule(GATEWAY_API);
-  const part = `${cached}.${process.pid}`;
-  cpSync(join(folder, 'config', 'crd', 'standard'), part, { recursive: true });
-  // Another process may have been faster.
-  if (existsSync(cached)) rmSync(part, { recursive: true });
-  else renameSync(part, cached);
-  return cached;
-}
+export const findGatewayDefinitions = (): Promise<string> =>
+  keepFolder(join(CACHE_FOLDER, `gateway-api-${GATEWAY_API.split('@')[1]}`), async () =>
+    join(await downloadModule(GATEWAY_API), 'config', 'crd', 'standard'),
+  );
 
 const GATEWAY_API = 'sigs.k8s.io/gateway-api@v1.4.0';
 

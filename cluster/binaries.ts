@@ -1,6 +1,6 @@
 /** Builds programs with Go where the machine has none that is suitable. */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CACHE_FOLDER } from '../machine/cache-folder.ts';
@@ -58,6 +58,17 @@ export async function findModule(program: string): Promise<string> {
   const { name, module } = describeProgram(program);
   const list = ['go', 'list', '-f', '{{.Module.Dir}}', module.package ?? '.'];
   return (await runCommand(list, { cwd: moduleFolder(name), env: GO_SETTINGS })).trim();
+}
+
+/** Copies a folder to `path` unless it is there: Go's caches are cleared. Resolves with `path`. */
+export async function keepFolder(path: string, findSource: () => Promise<string>): Promise<string> {
+  if (existsSync(path)) return path;
+  const part = `${path}.${process.pid}`;
+  cpSync(await findSource(), part, { recursive: true });
+  // Another process may have been faster.
+  if (existsSync(path)) rmSync(part, { recursive: true });
+  else renameSync(part, path);
+  return path;
 }
 
 export const IMAGE_BUILD_LOCK = join(CACHE_FOLDER, 'image-build.lock');

@@ -104,6 +104,7 @@ const MODULES: Record<string, GoModule> = {
   },
   healthcheck: { programs: ['healthcheck'], minutes: 1 },
   kwok: { programs: ['kwok'], package: 'sigs.k8s.io/kwok/cmd/kwok', minutes: 3 },
+  kueue: { programs: ['kueue'], package: 'sigs.k8s.io/kueue/cmd/kueue', minutes: 5 },
   versitygw: {
     programs: ['versitygw'],
     package: 'github.com/versity/versitygw/cmd/versitygw',

@@ -24,13 +24,32 @@ export function ownedFields(
 
 /**
  * The manager that wrote fields of the spec last, by a write of the object itself. Kubernetes records no manager of a field
- * that was only removed.
+ * that was only removed. `counts`: whether a field does, by its names, such as `['rollout', 'maxSurge']`.
  */
-export const findSpecWriter = ({ metadata }: Pick<KubeObject, 'metadata'>): ManagedFieldsEntry | undefined =>
+export const findSpecWriter = (
+  { metadata }: Pick<KubeObject, 'metadata'>,
+  counts: (names: readonly string[]) => boolean,
+): ManagedFieldsEntry | undefined =>
   metadata.managedFields
-    ?.filter(({ subresource, fieldsV1 }) => !subresource && isObject(fieldsV1) && 'f:spec' in fieldsV1)
+    ?.filter(
+      ({ subresource, fieldsV1 }) =>
+        !subresource &&
+        isObject(fieldsV1) &&
+        'f:spec' in fieldsV1 &&
+        listFields(fieldsV1['f:spec'] as OwnedFields).some(counts),
+    )
     .sort((one, other) => (one.time ?? '').localeCompare(other.time ?? ''))
     .at(-1);
+
+/** Names of the fields in the first two levels; of what is owned as a whole, of the first. */
+const listFields = (owned: OwnedFields): string[][] =>
+  listNames(owned).flatMap(([name, inner]) => {
+    const members = listNames(inner);
+    return members.length === 0 ? [[name]] : members.map(([member]) => [name, member]);
+  });
+
+const listNames = (owned: OwnedFields): [string, OwnedFields][] =>
+  Object.entries(owned).flatMap(([path, inner]) => (path.startsWith('f:') ? [[path.slice(2), inner]] : []));
 
 /** Owner references are keyed by uid, which would prevent sharing: they count as owned as a whole. */
 export function withoutOwners(owned: OwnedFields = {}): OwnedFields {

@@ -9,6 +9,7 @@ const KEPT = new Set([
   'secrets',
   'configmaps',
   'persistentvolumeclaims',
+  'controllerrevisions.apps',
   'modeldeployments.berth.dev',
   'workspaces.berth.dev',
   'apikeys.berth.dev',

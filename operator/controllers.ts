@@ -10,7 +10,7 @@ import type { CredentialStore } from './credential/credential-store.ts';
 import { BERTH_RESOURCES } from './framework/berth-resources.ts';
 import { type ClusterView, modelKeyOf } from './framework/cluster-view.ts';
 import type { ParsedStore, RawObject } from './framework/parsed-store.ts';
-import { SpecRecorder } from './history/spec-recorder.ts';
+import { type RecorderOptions, SpecRecorder } from './history/spec-recorder.ts';
 import { type KeyContext, KeyReconciler } from './key/key-reconciler.ts';
 import { type KeyStore, listHashes } from './key/key-store.ts';
 import type { ModelContext } from './model/context.ts';
@@ -55,7 +55,12 @@ export function createQueues(options: Pick<WorkQueueOptions, 'log' | 'onProcesse
 const FRONTS_DEBOUNCE_MS = 250;
 
 export function createControllers(
-  context: ModelContext & KeyContext & WorkspaceContext & CredentialContext & EndpointContext,
+  context: ModelContext &
+    KeyContext &
+    WorkspaceContext &
+    CredentialContext &
+    EndpointContext &
+    RecorderOptions,
   queues: Queues,
 ): readonly Controller[] {
   const { view, models: index, log } = context;
@@ -150,6 +155,9 @@ function changedBeyondStatus(old: KubeObject, current: KubeObject): boolean {
   return !isDeepStrictEqual(withoutStatus(old), withoutStatus(current));
 }
 
+const changesPublication = (old: KubeObject, current: KubeObject): boolean =>
+  changedBeyondStatus(old, current) || !isDeepStrictEqual(listHashes(old), listHashes(current));
+
 function withoutStatus({ status, metadata, ...rest }: KubeObject): object {
   const { resourceVersion, managedFields, ...kept } = metadata;
   return { ...rest, metadata: kept };
@@ -174,6 +182,8 @@ export function keepStores(
   for (const kind of Object.keys(stores) as (keyof ParsedStores)[])
     keepStore(view[kind], stores[kind], (key) => queues[kind].add(key));
   view.keys.onChange((old, current) => {
+    // What a key has spent is written to its status all the time.
+    if (old && current && !changesPublication(old, current)) return;
     const only = new Set([old, current].flatMap((object) => (object ? listHashes(object) : [])));
     if (only.size > 0)
       publisher.mark({ what: 'apikeys', namespace: (current ?? old!).metadata.namespace!, only });

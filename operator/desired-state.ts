@@ -17,7 +17,7 @@ import type { CredentialStore } from './credential/credential-store.ts';
 import { BY_MODEL, type ClusterView } from './framework/cluster-view.ts';
 import type { KeyStore } from './key/key-store.ts';
 import type { ModelStore } from './model/model-store.ts';
-import { listShares } from './model/traffic.ts';
+import { listSenders, listShares } from './model/traffic.ts';
 import type { DesiredState, PublishedDeployment } from './publish/desired-state.ts';
 import { buildAdapterConfig } from './resources/adapter-config.ts';
 import { serveAdapter } from './resources/adapters.ts';
@@ -85,11 +85,13 @@ export function createDesiredState(sources: DesiredStateSources): DesiredState {
     const installation = { ...settings, baseURL: decideURL(model, settings) };
     const adapters = models.servedBy(model).map((adapter) => describeAdapter(adapter, model));
     const traffic = listShares(models, model);
+    const trafficFrom = listSenders(models, model);
     return {
       ...buildGatewayConfig(model, installation, scalingOf(model)),
       ...obstacleOf(key),
       ...(adapters.length > 0 && { adapters }),
       ...(traffic && { traffic }),
+      ...(trafficFrom && { trafficFrom }),
     };
   };
   /** The pods of the base that serves an adapter. */

@@ -176,7 +176,8 @@ export function createProgram(options: OperatorOptions) {
       now: options.now ?? Date.now,
       log,
       readSpentMicros: (workspace) => readSpentMicros(redis.redis, workspace),
-      readBudget: (workspace, question) => readKeptBudget(redis.redis, workspace, question),
+      readBudget: async (workspace, question) =>
+        publisher.isRestored(workspace) ? readKeptBudget(redis.redis, workspace, question) : null,
       readCredentials: (workspace) => readCredentials(redis.redis, workspace),
       checkBucket: createBucketChecker(front),
       checkURL: createURLChecker(front),

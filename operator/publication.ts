@@ -58,6 +58,7 @@ export function createPublication(options: PublicationOptions): {
     allowVolatileQueue: settings.allowVolatileQueue,
     log,
     checkIntervalMs: options.checkIntervalMs,
+    ...(now && { now }),
     onDeploymentChange: ({ namespace, name }, { isFull }) =>
       queues.models.add(`${namespace}/${name}`, isFull ? 'slow' : 'fast'),
     onStateChange: (state, reason) => reports.reportState(state, reason),

@@ -353,8 +353,14 @@ export function encodeCall<F extends FunctionName>(
   rest: readonly Value[] = [],
 ): [name: string, keys: number, ...Value[]] {
   const named = args as Record<string, Value>;
-  const given = ARGUMENTS[name].filter((each) => named[each] !== undefined).map((each) => named[each]!);
-  return [FUNCTIONS[name], keys.length, ...keys, ...given, ...rest];
+  const given = ARGUMENTS[name].map((each) => named[each]);
+  const { optional = 0 }: Signature = SIGNATURES[name];
+  const least = given.length - optional;
+  while (given.length > least && given.at(-1) === undefined) given.pop();
+  // Left out, it would make the next one an argument of another name.
+  const missing = given.indexOf(undefined);
+  if (missing >= 0) throw new Error(`The function ${name} needs ${ARGUMENTS[name][missing]}`);
+  return [FUNCTIONS[name], keys.length, ...keys, ...(given as Value[]), ...rest];
 }
 
 export const callFunction = <F extends FunctionName>(

@@ -132,8 +132,8 @@ export function findCycles(imports: Import[], placeOf: (file: string) => string 
 export const findRings = (imports: Import[]): string[] => findCycles(imports, (file) => file);
 
 const BUILDS_WITH_GO = 'cluster/binaries.ts';
-/** The tests of `make test-cluster` and `make test-scaling-cluster`. */
-const CLUSTER_TESTS = ['integration-cluster', 'chart', 'kind', 'e2e', 'scaling-cluster'].map(
+/** The tests of `make test-cluster`, `make test-scaling-cluster` and `make test-kueue`. */
+const CLUSTER_TESTS = ['integration-cluster', 'chart', 'kind', 'e2e', 'scaling-cluster', 'kueue'].map(
   (name) => `test/${name}`,
 );
 

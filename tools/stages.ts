@@ -88,6 +88,11 @@ const STAGES: Record<string, () => TestStage> = {
     command: ['node', 'test/e2e/main.ts', ...mocha('e2e', 300_000).command.slice(1)],
     programs: CLUSTER_PROGRAMS,
   }),
+  // Part of no target: Kueue takes long to build.
+  kueue: () => ({
+    ...mocha('kueue', 400_000),
+    programs: ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl', 'kueue'],
+  }),
   bench: () => ({ ...check('node', 'test/bench/check/main.ts', '--wide'), isAlone: true }),
   // It chooses the files by the engine, and is part of no target: it downloads gigabytes.
   engines: () => ({
@@ -129,6 +134,7 @@ const TARGETS: Record<string, Target> = {
 const FURTHER = [
   'real engines: make test-engines',
   'long tests of scaling: make test-scaling, make test-scaling-cluster',
+  'a real Kueue: make test-kueue',
   'other versions of Redis: make test-redis-versions',
 ];
 

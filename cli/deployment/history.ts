@@ -4,18 +4,15 @@ import { describeHistory, type HistoryEntry } from '../../api/spec-history.ts';
 import {
   findPrevious,
   isSameSpec,
-  MAX_REVISIONS,
-  readRevision,
   restoreSpec,
-  revisionSelector,
   type Spec,
   type SpecRevision,
   specVersion,
+  writtenSpec,
 } from '../../api/spec-revision.ts';
 import { isConflict } from '../../kube/api-error.ts';
-import { listInPages } from '../../kube/list-pages.ts';
-import { RESOURCES } from '../../kube/resource.ts';
 import { BERTH_RESOURCES } from '../../operator/framework/berth-resources.ts';
+import { listRevisions } from '../../operator/framework/revision-list.ts';
 import type { Invocation } from '../framework/command-line.ts';
 import { Failure } from '../framework/failure.ts';
 import type { Output } from '../framework/output.ts';
@@ -31,7 +28,7 @@ const specOf = ({ spec }: Deployment): Spec => spec as unknown as Spec;
 
 export async function printHistory(target: Target, name: string, output: Output): Promise<void> {
   const deployment = await findDeployment(target, name);
-  const { entries } = describeHistory(specOf(deployment), await listRevisions(target, deployment));
+  const entries = describeHistory(specOf(deployment), await listRevisionsOf(target, deployment));
   if (entries.length === 0)
     throw new Failure(
       'not_found',
@@ -40,20 +37,8 @@ export async function printHistory(target: Target, name: string, output: Output)
   output.show(entries.map(toJSON), () => entries.map(formatEntry).join('\n\n'));
 }
 
-async function listRevisions(
-  { client, namespace }: Target,
-  { metadata }: Deployment,
-): Promise<SpecRevision[]> {
-  const { objects } = await listInPages(client, {
-    resource: RESOURCES.ControllerRevision,
-    selection: { namespace, labelSelector: revisionSelector(metadata.name) },
-    pageSize: MAX_REVISIONS,
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-    keep: (object) => readRevision(object, metadata.uid!),
-    onPage: () => {},
-  });
-  return [...objects.values()];
-}
+const listRevisionsOf = ({ client }: Target, deployment: Deployment): Promise<SpecRevision[]> =>
+  listRevisions(client, deployment, AbortSignal.timeout(TIMEOUT_MS));
 
 const toJSON = ({ revision, at, manager, isCurrent, change, rollback }: HistoryEntry) => ({
   revision,
@@ -84,8 +69,9 @@ export async function rollBack(
   const name = named!;
   const wanted = readRevisionNumber(values.to);
   const first = await findDeployment(target, name);
-  const revision = chooseRevision(name, specOf(first), await listRevisions(target, first), wanted);
-  const difference = listDifferences(specOf(first), revision.spec);
+  const revision = chooseRevision(name, specOf(first), await listRevisionsOf(target, first), wanted);
+  const difference = listDifferences(writtenSpec(specOf(first)), revision.spec);
+  warnOfSource(first, output);
   await replaceSpec(target, first, (current) => restoreSpec(current, revision.spec));
   const { namespace, where } = target;
   output.show(
@@ -93,7 +79,6 @@ export async function rollBack(
     () => `${name} has the spec of revision ${revision.number} again:\n${formatDifference(difference)}`,
   );
   output.note(`It was written to the namespace ${namespace} of ${where}, and becomes a new revision.`);
-  warnOfSource(first, output);
 }
 
 /** Throws Failure for what is no revision number. */

@@ -88,9 +88,13 @@ export function readLimits(limits: KeyLimits, now: Date): Partial<KeySpec> {
 
 /** An amount, and a period after `/` in any case. */
 function readBudget(text: string): { amount: string; period?: string } {
-  const [amount = '', period] = text.split('/');
-  if (period === undefined) return { amount };
-  return { amount, period: period.charAt(0).toUpperCase() + period.slice(1).toLowerCase() };
+  const slash = text.indexOf('/');
+  if (slash < 0) return { amount: text };
+  const period = text.slice(slash + 1);
+  return {
+    amount: text.slice(0, slash),
+    period: period.charAt(0).toUpperCase() + period.slice(1).toLowerCase(),
+  };
 }
 
 type KeySpec = ReturnType<typeof apiKeySpec.parse>;

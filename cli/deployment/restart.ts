@@ -1,5 +1,5 @@
 /** `berth restart`: all replicas of a deployment as a rollout, or one within its disruption budget. */
-import { describeRestart } from '../../api/restart.ts';
+import { describeRestart, refuseAdapter } from '../../api/restart.ts';
 import { evictPod, isBudgetSpent } from '../../kube/eviction.ts';
 import { BERTH_RESOURCES } from '../../operator/framework/berth-resources.ts';
 import type { Invocation } from '../framework/command-line.ts';
@@ -19,12 +19,13 @@ export async function restart(
   const { client, namespace } = target;
   const { patch, refusal } = describeRestart(name, deployment.spec, new Date());
   if (refusal !== undefined) throw new Failure('failed', refusal);
+  warnOfSource(deployment, output);
   await client.mergePatch(BERTH_RESOURCES.ModelDeployment, { at: { namespace, name }, patch });
   output.show(
     { name, namespace, replica: null },
-    () => `The replicas of ${name} are replaced one by one, and finish their requests first.`,
+    () =>
+      `The replicas of ${name} are replaced in steps of rollout.maxSurge, and finish their requests first.`,
   );
-  warnOfSource(deployment, output);
 }
 
 async function restartReplica(
@@ -35,7 +36,9 @@ async function restartReplica(
 ): Promise<void> {
   const { client, namespace } = target;
   const { name } = deployment.metadata;
-  const pods = deployment.spec.adapterOf ? [] : await listPods(target, deployment);
+  const { adapterOf } = deployment.spec;
+  if (adapterOf) throw new Failure('failed', refuseAdapter(name, adapterOf));
+  const pods = await listPods(target, deployment);
   const pod = pods.find(({ metadata }) => metadata.name === replica);
   const names = pods.map(({ metadata }) => metadata.name).join(', ');
   if (!pod)
@@ -44,12 +47,12 @@ async function restartReplica(
     if (!isBudgetSpent(error)) throw error;
     throw new Failure(
       'not_ready',
-      `${replica} stays: ${error.message} Try again once all replicas are ready`,
+      `${replica} stays: its disruption budget lets no replica go now. Try again once all replicas are ready.`,
       { cause: error },
     );
   });
   output.show(
     { name, namespace, replica },
-    () => `${replica} finishes its requests, while a new replica starts in its place.`,
+    () => `${replica} finishes its requests, while a new replica is created in its place.`,
   );
 }

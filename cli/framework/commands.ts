@@ -159,7 +159,7 @@ export const COMMANDS = {
     options: { to: { type: 'string', value: 'REVISION', about: 'its number (the one before)' } },
   },
   restart: {
-    about: 'replace the replicas of a deployment one by one, or a single one, once their requests end',
+    about: 'replace the replicas of a deployment, or a single one, once their requests end',
     arguments: 'NAME',
     min: 1,
     max: 1,

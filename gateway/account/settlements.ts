@@ -1,5 +1,6 @@
 /** Usage on its way to Redis: batched briefly, settled exactly once, and never blocking a request. */
 import { randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { sleep, systemClock } from '../../kit/clock.ts';
 import { type Backoff, backoffDelay } from '../../kit/retry.ts';
 import { type Settlement, settle } from '../../redis/admission/admission-calls.ts';
@@ -35,7 +36,7 @@ interface Open {
   sha256: string;
   tokens: number;
   micros: number;
-  /** Those of the latest request that has some. */
+  /** Those that Redis named last. */
   budgets: AdmittedBudgets | null;
 }
 
@@ -71,6 +72,8 @@ export interface UnsettledWatch {
   close(): void;
 }
 
+const MAX_KEYS = 10_000;
+
 export class Settlements {
   readonly #options: SettlementsOptions;
   readonly #timing: SettlementTiming;
@@ -79,6 +82,8 @@ export class Settlements {
   /** In flight, by key: one at a time, so that nothing piles up in an outage. */
   readonly #sending = new Map<string, Promise<void>>();
   readonly #keys = new Map<string, KeyTokens>();
+  /** What Redis said last of each key's budgets. */
+  readonly #budgets = new LRUCache<string, AdmittedBudgets>({ max: MAX_KEYS });
   readonly #micros: Tally = { added: 0, sent: 0 };
   readonly #rounding = new PriceRounding();
   #timer: NodeJS.Timeout | null = null;
@@ -113,6 +118,12 @@ export class Settlements {
     };
   }
 
+  /** A key was admitted: what Redis says of its budgets; null: it has none. */
+  note(sha256: string, budgets: AdmittedBudgets | null): void {
+    if (!budgets) this.#budgets.delete(sha256);
+    else if (budgets.asOf >= (this.#budgets.get(sha256)?.asOf ?? 0)) this.#budgets.set(sha256, budgets);
+  }
+
   /** Returns the whole millionths that the request is charged. */
   charge({ namespace, keyHash: sha256, budgets = null, tokens: used, price }: UsedByRequest): number {
     const micros = this.#rounding.round(sha256, price);
@@ -123,7 +134,8 @@ export class Settlements {
     return micros;
   }
 
-  #add({ namespace, sha256, tokens, micros, budgets }: Open): void {
+  #add({ namespace, sha256, tokens, micros, budgets: own }: Open): void {
+    const budgets = findNewest(own, this.#budgets.get(sha256) ?? null);
     const counts = this.#tokensOf(sha256);
     counts.added += tokens;
     counts.micros.added += micros;
@@ -132,7 +144,7 @@ export class Settlements {
     if (open) {
       open.tokens = Math.min(open.tokens + tokens, Number.MAX_SAFE_INTEGER);
       open.micros = Math.min(open.micros + micros, Number.MAX_SAFE_INTEGER);
-      open.budgets = budgets ?? open.budgets;
+      open.budgets = findNewest(open.budgets, budgets);
     } else this.#open.set(sha256, { namespace, sha256, tokens, micros, budgets });
     if (isUrgent(this.#open.get(sha256)!)) this.#begin(sha256);
     else this.#schedule();
@@ -221,14 +233,18 @@ export class Settlements {
   }
 }
 
-/** As long as a lease of requests lasts. */
-const FRESH_MS = 100;
+/** A busy key is admitted at least that often: a lease lasts half as long. */
+const FRESH_MS = 200;
 /** The part of what a budget has left that may be unsettled. */
 const UNSETTLED_PARTS = 64;
 
+/** Those of the later admission. */
+const findNewest = (first: AdmittedBudgets | null, second: AdmittedBudgets | null): AdmittedBudgets | null =>
+  !first || (second && second.asOf >= first.asOf) ? second : first;
+
 /**
  * Other replicas admit requests until a budget is used up, so what a key with a budget used is settled at once, unless Redis said
- * a moment ago that it is a small part of what is left.
+ * a moment ago, to whichever request of the key, that it is a small part of what is left (decision 0390).
  */
 function isUrgent({ micros, budgets }: Open): boolean {
   if (!budgets || micros === 0) return false;

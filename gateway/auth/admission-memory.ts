@@ -89,6 +89,6 @@ export class AdmissionMemory {
 /** A budget that was used up has its amount again in the next period. Throws ApiError. */
 function requireCredit({ creditLeft, budgets }: Memory, now: number): void {
   if (creditLeft) return;
-  if (budgets?.leftMicros !== 0) throw refuseCredit();
+  if (budgets?.leftMicros !== 0 || budgets.isCreditGone) throw refuseCredit();
   if (now < budgets.tightest.endsAt * 1_000) throw refuseBudget(budgets.tightest);
 }

@@ -28,7 +28,7 @@ export interface AdmissionsOptions {
   log: Logger;
   metrics: GatewayMetrics;
   /** Usage that has not reached Redis yet. */
-  settlements: Pick<Settlements, 'watch'>;
+  settlements: Pick<Settlements, 'watch' | 'note'>;
   /** Unix milliseconds. */
   clock?: (() => number) | undefined;
   /** For leases. */
@@ -149,6 +149,12 @@ export class Admissions {
     asked: { watch: UnsettledWatch; sentAt: number } | null,
   ): Admitted {
     this.#memory.remember(request.sha256, admission);
+    const budgets = admission.budgets && {
+      text: admission.budgets.text,
+      leftMicros: admission.budgets.leftMicros,
+      asOf: asked?.sentAt ?? 0,
+    };
+    if (asked) this.#options.settlements.note(request.sha256, budgets);
     const { counted, deployment } = request;
     const terms = {
       spends: counted === 'all',
@@ -167,11 +173,6 @@ export class Admissions {
       throw refusal;
     }
     const { priority, keyName, deployments: scope } = admission;
-    const budgets = admission.budgets && {
-      text: admission.budgets.text,
-      leftMicros: admission.budgets.leftMicros,
-      asOf: asked?.sentAt ?? 0,
-    };
     const headers = uncount ? buildLimitHeaders(admission) : [];
     return { headers, uncount, priority, keyName, budgets, scope };
   }

@@ -5,6 +5,9 @@ import type { Admission, AdmissionRequest } from '../../redis/admission/admissio
 import { ApiError } from '../http/error-response.ts';
 import { refuseAsUnavailable } from '../http/unavailability.ts';
 
+/** Deployments that a refusal names. */
+const MAX_LISTED = 5;
+
 export type KeyScope = Admission['deployments'];
 
 /** `deployment`: the one that is called; absent: any. */
@@ -13,20 +16,31 @@ export type DeploymentRequest = AdmissionRequest & { deployment?: string | undef
 /** null: the key may call the deployment. */
 export function findForeignDeployment(scope: KeyScope, deployment: string): ApiError | null {
   if (!scope || scope.includes(deployment)) return null;
+  const more = scope.length > MAX_LISTED ? ` and ${scope.length - MAX_LISTED} more` : '';
   return new ApiError(
     'permission_denied',
-    `This API key may not call the deployment ${deployment}. It may call: ${scope.join(', ')}.`,
+    `This API key may not call the deployment ${deployment}. It may call: ${scope.slice(0, MAX_LISTED).join(', ')}${more}.`,
   );
 }
 
 const PERIODS: Record<BudgetPeriod, string> = { Day: 'day', Week: 'week', Month: 'month' };
 
-/** For people: whose budget it is, and when its next period begins. */
-export function explainBudget({ kind, name, micros, period, endsAt }: BoundingBudget): string {
-  const whose = kind === 'owner' ? `owner ${name} of this API key` : 'API key';
-  const next = new Date(endsAt * 1_000).toISOString().replace('.000Z', 'Z');
-  return `The budget of ${kind === 'owner' ? 'the' : 'this'} ${whose} is used up: ${formatAmount(micros)} per ${PERIODS[period]}. The next period begins at ${next}.`;
-}
+/** For people: whose budget is used up, and when its next period begins. */
+export const explainBudget = (budget: BoundingBudget): string =>
+  `The budget of ${nameHolder(budget)} is used up: ${explainAmount(budget)}. ${explainEnd(budget)}`;
+
+const explainPrice = (budget: BoundingBudget, leftMicros: number, priceMicros: number): string =>
+  `This request costs ${formatAmount(priceMicros)}, but the budget of ${nameHolder(budget)} has ` +
+  `${formatAmount(leftMicros)} left of ${explainAmount(budget)}. ${explainEnd(budget)}`;
+
+const nameHolder = ({ kind, name }: BoundingBudget): string =>
+  kind === 'owner' ? `the owner ${name} of this API key` : 'this API key';
+
+const explainAmount = ({ micros, period }: BoundingBudget): string =>
+  `${formatAmount(micros)} per ${PERIODS[period]}`;
+
+const explainEnd = ({ endsAt }: BoundingBudget): string =>
+  `The next period begins at ${new Date(endsAt * 1_000).toISOString().replace('.000Z', 'Z')}.`;
 
 export const refuseBudget = (budget: BoundingBudget): ApiError =>
   refuseAsUnavailable('credit', explainBudget(budget));
@@ -34,11 +48,11 @@ export const refuseBudget = (budget: BoundingBudget): ApiError =>
 const PAYMENT_REQUIRED = 402;
 
 /** On media routes. */
-export const refuseCharge = (refusal: 'credit' | BoundingBudget): ApiError =>
-  new ApiError(
-    'insufficient_quota',
-    refusal === 'credit'
-      ? 'Insufficient workspace credit for this request.'
-      : `This request costs more than what is left. ${explainBudget(refusal)}`,
-    { status: PAYMENT_REQUIRED },
-  );
+export const refuseCharge = (refusal: 'credit' | BoundingBudget, priceMicros: number): ApiError =>
+  new ApiError('insufficient_quota', explainCharge(refusal, priceMicros), { status: PAYMENT_REQUIRED });
+
+function explainCharge(refusal: 'credit' | BoundingBudget, priceMicros: number): string {
+  if (refusal === 'credit') return 'Insufficient workspace credit for this request.';
+  const { leftMicros = 0 } = refusal;
+  return leftMicros > 0 ? explainPrice(refusal, leftMicros, priceMicros) : explainBudget(refusal);
+}

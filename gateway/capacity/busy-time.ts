@@ -10,6 +10,7 @@ export class BusyTime {
   /** Identifies this process, so that readers of the counters notice a restart. */
   readonly boot = randomBytes(BOOT_BYTES).toString('hex');
   #level = 0;
+  #stays = 0;
   #sumMs = 0;
   #changedAt: number;
   /** Time of the last change, by the monotonic clock. */
@@ -45,6 +46,18 @@ export class BusyTime {
     this.#change(-1);
   }
 
+  /** Work elsewhere, which is no load: until the returned function is called, once, this replica is not idle. */
+  stay(): () => void {
+    this.#stays++;
+    let isHere = true;
+    return () => {
+      if (!isHere) return;
+      isHere = false;
+      this.#stays--;
+      this.#noteActivity(this.#clock.now());
+    };
+  }
+
   /** The current load. */
   get level(): number {
     return this.#level;
@@ -65,14 +78,17 @@ export class BusyTime {
     this.#sumMs += this.#level * (now - this.#changedAt);
     this.#changedAt = now;
     this.#level += by;
-    if (by === 0) return;
+    if (by !== 0) this.#noteActivity(now);
+  }
+
+  #noteActivity(now: number): void {
     this.#movedAt = now;
     this.#activeAt = null;
   }
 
   #dateActivity(): number {
     const now = this.#clock.date().getTime();
-    if (this.#level > 0) return now;
+    if (this.#level > 0 || this.#stays > 0) return now;
     this.#activeAt ??= Math.round(now - (this.#clock.now() - this.#movedAt));
     return this.#activeAt;
   }

@@ -36,6 +36,7 @@ class PeerCall implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | null = null;
   #givenUp: Error | null = null;
   #bytes = 0;
+  #isOver = false;
 
   constructor(
     question: PeerQuestion,
@@ -44,10 +45,8 @@ class PeerCall implements Dispatcher.DispatchHandler {
     this.#question = question;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#timer = setTimeout(
-      () => this.#giveUp(new PeerTimeoutError('The peer took too long.')),
-      question.timeoutMs,
-    );
+    // Timers run before sockets are read: the answer may have come while this process stood still.
+    this.#timer = setTimeout(() => setImmediate(this.#expire), question.timeoutMs);
     question.signal.addEventListener('abort', this.#onAbort);
   }
 
@@ -80,6 +79,10 @@ class PeerCall implements Dispatcher.DispatchHandler {
     this.#reject(this.#givenUp ?? error);
   }
 
+  readonly #expire = () => {
+    if (!this.#isOver) this.#giveUp(new PeerTimeoutError('The peer took too long.'));
+  };
+
   readonly #onAbort = () => this.#giveUp(this.#question.signal.reason as Error);
 
   #giveUp(reason: Error): void {
@@ -90,6 +93,7 @@ class PeerCall implements Dispatcher.DispatchHandler {
   }
 
   #stop(): void {
+    this.#isOver = true;
     clearTimeout(this.#timer);
     this.#question.signal.removeEventListener('abort', this.#onAbort);
   }

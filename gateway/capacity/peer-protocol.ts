@@ -1,4 +1,4 @@
-/** The protocol between replicas of a deployment, and from a front to them. */
+/** The protocol between replicas of a deployment, and to them from a front or from another deployment that names theirs in its traffic. */
 import { hash, timingSafeEqual } from 'node:crypto';
 
 export const PEER_PREFIX = '/internal/';

@@ -1,6 +1,7 @@
 /** A replica's service to its peers: it reserves a slot and pipes the peer's request to its engine. */
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import { copyArrivedBody } from '../../kit/arrived-body.ts';
 import { readTraceContext, type Span, type Tracer } from '../tracing/span.ts';
@@ -22,8 +23,8 @@ import type { Reservations } from './reservations.ts';
 
 export interface PeerRoutesOptions {
   token: string;
-  /** For hops from other deployments of the workspace; null: there are none. */
-  hopToken: string | null;
+  /** From other deployments of the workspace; null: there are none. */
+  hops: Hops | null;
   reservations: Reservations;
   enginePool: Dispatcher;
   /** Whether a peer's request may start here now: engine healthy, not draining. */
@@ -37,6 +38,12 @@ export interface PeerRoutesOptions {
   tracer?: Tracer | null;
 }
 
+export interface Hops {
+  token: string;
+  /** Paths of the engine that they may use; null: none, since no deployment names this one in its traffic. Called each time. */
+  listPaths: () => readonly string[] | null;
+}
+
 /** Returns true for a peer's request; without the token, it is treated as any other request. */
 export type PeerRoutes = (req: IncomingMessage, res: ServerResponse) => boolean;
 
@@ -45,21 +52,32 @@ const PRIVATE_HEADERS = ['host', 'authorization', 'x-api-key', 'cookie'];
 
 export function createPeerRoutes(options: PeerRoutesOptions): PeerRoutes {
   const isToken = buildTokenCheck(options.token);
-  const isHopToken = options.hopToken === null ? () => false : buildTokenCheck(options.hopToken);
+  const readHop = buildHopReader(options.hops);
   return (req, res) => {
     if (!req.url?.startsWith(PEER_PREFIX)) return false;
     const token = req.headers[PEER_TOKEN_HEADER];
     const isPeer = isToken(token);
-    if (!isPeer && !isHopToken(token)) return false;
+    const paths = isPeer ? null : readHop(token);
+    if (!isPeer && paths === null) return false;
     if (req.url === RESERVATIONS_PATH && req.method === 'POST') {
       if (isPeer) reserve(options, req, res);
-      else reserveForHop(options, res);
+      else reserveForHop(options, req, res);
       return true;
     }
     if (!req.url.startsWith(`${PEER_ENGINE_PREFIX}/`)) return false;
+    if (paths !== null && !paths.includes(req.url.slice(PEER_ENGINE_PREFIX.length))) return false;
     void pipeToEngine(options, req, res);
     return true;
   };
+}
+
+/** Paths that a hop may use; null: it is none, or there are none now. */
+function buildHopReader(
+  hops: Hops | null,
+): (token: string | string[] | undefined) => readonly string[] | null {
+  if (hops === null) return () => null;
+  const isToken = buildTokenCheck(hops.token);
+  return (token) => (isToken(token) ? hops.listPaths() : null);
 }
 
 function reserve(
@@ -77,10 +95,22 @@ function reserve(
   else answer(res, isOpen() ? 429 : 503);
 }
 
+/** The latest reservation that each connection made for another deployment. */
+const latest = new WeakMap<Socket, string>();
+
 /** Another deployment's request has its own limits already: only a slot is needed here. */
-function reserveForHop({ reservations, isOpenToHops }: PeerRoutesOptions, res: ServerResponse): void {
+function reserveForHop(
+  { reservations, isOpenToHops }: PeerRoutesOptions,
+  { socket }: IncomingMessage,
+  res: ServerResponse,
+): void {
   const id = isOpenToHops() ? reservations.make() : null;
-  if (id) res.setHeader(RESERVATION_HEADER, id);
+  if (id) {
+    // Whoever gives up before the answer, as this replica was slow, closes the connection.
+    if (!latest.has(socket)) socket.once('close', () => reservations.cancel(latest.get(socket)!));
+    latest.set(socket, id);
+    res.setHeader(RESERVATION_HEADER, id);
+  }
   answer(res, id ? 201 : 503);
 }
 

@@ -105,13 +105,15 @@ interface Asking {
   timeoutMs?: number;
   headers?: Record<string, string>;
   onHeaders?: (received: IncomingHttpHeaders) => void;
+  /** It did not answer in time. */
+  onSilence?: () => void;
 }
 
 /** A slot at one replica, of this deployment or of one whose token is given. Never rejects. */
 export async function reserveSlot(
   { origin, token, pools }: Pick<PeersOptions, 'token' | 'pools'> & { origin: string },
   signal: AbortSignal,
-  { timeoutMs = ANSWER_TIMEOUT_MS, headers: more, onHeaders }: Asking = {},
+  { timeoutMs = ANSWER_TIMEOUT_MS, headers: more, onHeaders, onSilence }: Asking = {},
 ): Promise<PeerAnswer> {
   const headers = { [PEER_TOKEN_HEADER]: token };
   try {
@@ -136,8 +138,10 @@ export async function reserveSlot(
       },
     };
   } catch (error) {
+    if (!isSlow(error)) return { refusal: 'unavailable' };
+    onSilence?.();
     // A slow peer is busy, not gone.
-    return { refusal: isSlow(error) ? 'full' : 'unavailable' };
+    return { refusal: 'full' };
   }
 }
 

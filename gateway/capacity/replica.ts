@@ -1,6 +1,7 @@
 /** One replica of a deployment: its engine's slots, and its heartbeats to and from peers. */
 
 import type { Dispatcher } from 'undici';
+import { listEnginePaths } from '../../api/engine-routes.ts';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { VERSION } from '../../api/names.ts';
 import type { Heartbeat } from '../../api/redis-keys.ts';
@@ -92,6 +93,10 @@ export interface Replica {
   retire(): Promise<void>;
   close(): Promise<void>;
 }
+
+/** None unless a deployment names this one: every pod of the workspace can derive the token. */
+const listHopPaths = ({ trafficFrom, routes }: GatewayConfig): readonly string[] | null =>
+  trafficFrom === undefined ? null : listEnginePaths(routes);
 
 export function startReplica(options: ReplicaOptions): Replica {
   const { config, engine, slots, tokens, self, isDraining, peerPools, heartbeat, adapter } = options;
@@ -197,7 +202,7 @@ export function startReplica(options: ReplicaOptions): Replica {
     readPrefix: (parts) => balance.read(parts),
     peerRoutes: createPeerRoutes({
       token: tokens.peer,
-      hopToken: tokens.hop,
+      hops: tokens.hop === null ? null : { token: tokens.hop, listPaths: () => listHopPaths(config()) },
       reservations: new Reservations(slots),
       enginePool: engine.pool,
       isOpen: () => isEngineOpen() && !isDraining(),

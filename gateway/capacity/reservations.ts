@@ -20,16 +20,19 @@ export class Reservations {
     const release = this.#slots.hold();
     if (!release) return null;
     const id = randomUUID();
-    const timer = setTimeout(() => this.#expire(id), this.#lifetimeMs);
+    const timer = setTimeout(() => this.cancel(id), this.#lifetimeMs);
     timer.unref();
     this.#held.set(id, { release, timer });
     return id;
   }
 
-  #expire(id: string): void {
+  /** Releases the slot, unless it was handed over. */
+  cancel(id: string): void {
     const reservation = this.#held.get(id);
+    if (!reservation) return;
     this.#held.delete(id);
-    reservation?.release();
+    clearTimeout(reservation.timer);
+    reservation.release();
   }
 
   /** Hands over the slot, to be released by the caller; null if unknown, used or expired. */

@@ -193,7 +193,12 @@ function record(
   const route = state.route?.name ?? UNROUTED;
   const durationMs = exchange.elapsed();
   metrics.requests.add(1, route, status);
-  if (exchange.version !== null && isCountedRequest(state))
+  if (
+    exchange.version !== null &&
+    exchange.askedOrigin !== null &&
+    isCountedRequest(state) &&
+    !isSentAgain(exchange)
+  )
     metrics.versions.add(1, exchange.version, outcome);
   const traceId = exchange.trace?.traceId;
   const firstByteSeconds = firstByteAt > 0 ? (firstByteAt - exchange.startedAt) / 1_000 : null;

@@ -71,7 +71,11 @@ export class Exchange {
   peer: string | null = null;
   /** The deployment that answers; null if there is only one version. */
   version: string | null = null;
+  /** Origin of the engine, or of the peer before it, that was asked last; null: none was. */
+  askedOrigin: string | null = null;
   readonly account: Account;
+  /** Where its header is. */
+  #versionAt: number | null = null;
   #isContinued = false;
   #abort: AbortController | null = null;
   /** Most requests have one at a time. */
@@ -139,11 +143,11 @@ export class Exchange {
 
   /** Tells client and log which deployment answers; the last one counts. */
   nameVersion(name: string): void {
-    const at = this.version === null ? this.headers.length : this.headers.indexOf(VERSION_HEADER);
+    this.#versionAt ??= this.headers.length;
     this.version = name;
     this.account.version = name;
-    this.headers[at] = VERSION_HEADER;
-    this.headers[at + 1] = name;
+    this.headers[this.#versionAt] = VERSION_HEADER;
+    this.headers[this.#versionAt + 1] = name;
   }
 
   /** Aborted when the request is canceled. */

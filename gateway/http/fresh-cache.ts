@@ -6,6 +6,8 @@ export interface FreshCacheOptions<V> {
   ttlMs: number;
   /** LRU eviction. */
   maxEntries: number;
+  /** A known value is served at once while it is reloaded, whatever its age. */
+  servesStale?: boolean;
 }
 
 interface Entry<V> {
@@ -31,7 +33,12 @@ export class FreshCache<V> {
   /** A fresh value, or a stale one if loading fails; throws the loader's error if there is none. */
   get(key: string): V | Promise<V> {
     const entry = this.#entries.get(key);
-    return entry && entry.freshUntil > performance.now() ? entry.value : this.#reload(key);
+    if (entry && entry.freshUntil > performance.now()) return entry.value;
+    const loading = this.#reload(key);
+    if (!entry || !this.#options.servesStale) return loading;
+    // It may have been evicted meanwhile.
+    loading.catch(() => {});
+    return entry.value;
   }
 
   /** Everything is reloaded on its next read. */

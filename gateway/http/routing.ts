@@ -91,6 +91,8 @@ export const requireAvailability =
     const { route } = ctx.state;
     const current = config();
     const { kind, modelId } = current;
+    // Until another version is asked.
+    if (current.traffic !== undefined) ctx.state.exchange.nameVersion(current.name);
     if (route.kinds !== null && !route.kinds.includes(kind))
       throw new ApiError(
         'wrong_modality',

@@ -37,6 +37,8 @@ export const buildRequestHandlers = (services: MediaServices) => ({
     sendJSON(state.exchange, describeRequest(record, urls));
   },
   request_cancel: async (state: GatewayState) => {
+    // It refuses requests of deployments that the key may not call.
+    await retryWhileRedisDown(() => findRequest(services, state), AbortSignal.timeout(RETRY_TIMEOUT_MS));
     const outcome = await cancel(services, state);
     if (outcome.verdict === 'canceled') return sendJSON(state.exchange, describeRequest(outcome.record));
     throw new ApiError(
@@ -49,7 +51,7 @@ export const buildRequestHandlers = (services: MediaServices) => ({
 /** How long a client waits while Redis is down; retries have the same token. */
 const RETRY_TIMEOUT_MS = 5_000;
 
-/** Cancels the request that the path names. Throws ApiError. */
+/** Cancels the request that the path names, which `findRequest` has found. Throws ApiError. */
 export async function cancel(
   services: MediaServices,
   state: GatewayState,

@@ -121,7 +121,7 @@ async function submit(
     acceptRepeat(services, state, { id: answer.id, original, repeat: request.fingerprint ?? '' });
     return answer;
   }
-  throw describeRefusal(answer, config);
+  throw describeRefusal(answer, config, submission.priceMicros);
 }
 
 const describeImages = ({ parameters: { size, n } }: ImageRequest) => ({ size, images: n });
@@ -142,7 +142,11 @@ const digestRequest = (request: MediaRequest, sha256: string, deployment: string
     ? null
     : digestIdempotencyKey({ sha256, deployment, modality: request.kind, header: request.idempotencyKey });
 
-function describeRefusal(refusal: SubmissionAnswer, { name, limits }: GatewayConfig): ApiError {
+function describeRefusal(
+  refusal: SubmissionAnswer,
+  { name, limits }: GatewayConfig,
+  priceMicros: number,
+): ApiError {
   switch (refusal.verdict) {
     case 'queue_full':
       return new ApiError(
@@ -152,9 +156,9 @@ function describeRefusal(refusal: SubmissionAnswer, { name, limits }: GatewayCon
         { retryAfter: LATER_RETRY_SECONDS },
       );
     case 'credit':
-      return refuseCharge('credit');
+      return refuseCharge('credit', priceMicros);
     case 'budget':
-      return refuseCharge(refusal.budget);
+      return refuseCharge(refusal.budget, priceMicros);
     case 'refused':
       return refuseAsUnavailable('queueRefused', `Requests cannot be queued here: ${refusal.reason}`);
     default:

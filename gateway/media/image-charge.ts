@@ -61,7 +61,7 @@ export class ImageCharge {
     }
     if (refusal === null) return;
     this.#isTaken = false;
-    throw refuseCharge(refusal);
+    throw refuseCharge(refusal, this.#bill.micros);
   }
 
   /** Returns at once; retries while Redis is down. */

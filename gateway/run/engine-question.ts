@@ -20,7 +20,7 @@ import {
   acquireTarget,
   type EngineServices,
   enterTarget,
-  isOwnVersion,
+  hasAskedOwnEngine,
   noteFailure,
 } from './engine-run.ts';
 
@@ -40,7 +40,7 @@ export function answerFromEngine(
   const ask = (target: EngineTarget) =>
     callTarget(target, asked).catch((error) => askElsewhere(error, target, asked).catch(fail));
   const fail = (error: unknown) => {
-    noteFailure(error, services, isOwnVersion(state.exchange, services.config()));
+    noteFailure(error, services, hasAskedOwnEngine(state.exchange, services.config()));
     throw error;
   };
   try {
@@ -86,6 +86,7 @@ async function findSubstitute(
   // This deployment has not been asked yet: it answers, or says why it cannot.
   if (version !== undefined) {
     exchange.nameVersion(services.config().name);
+    exchange.askedOrigin = null;
     return acquire(services, state);
   }
   const found = await services.capacity.acquireElsewhere(new Set([origin]), exchange.signal);

@@ -1,4 +1,5 @@
 /** What every run at an engine has, whatever it makes: a slot, a time budget, and a failure that says something of the engine. */
+import { randomUUID } from 'node:crypto';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import type { Acquisition, Capacity, EngineTarget } from '../capacity/capacity.ts';
 import type { EnginePool } from '../engine/engine-call.ts';
@@ -40,7 +41,7 @@ function chooseVersion(
 ): string | null {
   if (traffic === undefined || config().traffic === undefined) return null;
   // What has no conversation is spread by itself.
-  state.conversation ??= state.exchange.requestId;
+  state.conversation ??= randomUUID();
   return traffic.choose(state.conversation);
 }
 
@@ -98,6 +99,7 @@ export function enterTarget(
   { services, route, config }: Entry,
 ): Span | null {
   if (!target.local && target.version === undefined) services.metrics.forwarded.inc();
+  exchange.askedOrigin = target.origin;
   exchange.peer = target.local ? null : new URL(target.origin).hostname;
   const { enginePreset: provider, modelId: model } = config;
   if (exchange.version !== null || target.version !== undefined)
@@ -113,6 +115,10 @@ export const isEngineFault = (error: unknown): boolean =>
 /** Whether this deployment's engines were asked last, not those of another version. */
 export const isOwnVersion = ({ version }: Exchange, { name }: Pick<GatewayConfig, 'name'>): boolean =>
   version === null || version === name;
+
+/** As `isOwnVersion`; false if this deployment had no slot after another version was lost. */
+export const hasAskedOwnEngine = (exchange: Exchange, config: Pick<GatewayConfig, 'name'>): boolean =>
+  exchange.askedOrigin !== null && isOwnVersion(exchange, config);
 
 /** Counts an engine's error, and triggers a health probe if it may be lost; not if it is another deployment's. */
 export function noteFailure(

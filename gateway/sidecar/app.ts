@@ -138,7 +138,6 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
   const model = () => ({ provider: config().enginePreset, model: config().modelId });
   const findService = () => (config().paused || config().deleting ? null : { slo: config().slo });
   app.use(answerErrors({ log, metrics, findUsage: () => usage, model, findService }));
-  app.use(nameOwnVersion(config));
   if (peers.token !== null) app.use(recognizeHeld(peers.token));
   app.use(cutOff.middleware);
   // 3. Pages of other origins, whose preflights carry no key.
@@ -172,15 +171,6 @@ export function createSidecarApp(options: SidecarAppOptions): SidecarApp {
     },
   };
 }
-
-/** Until another version is asked. */
-const nameOwnVersion =
-  (config: () => GatewayConfig): GatewayMiddleware =>
-  ({ state }, next) => {
-    const { traffic, name } = config();
-    if (traffic !== undefined) state.exchange.nameVersion(name);
-    return next();
-  };
 
 const buildStoredHandlers = (services: Parameters<typeof buildMediaHandlers>[0]) => ({
   ...buildMediaHandlers(services),

@@ -144,7 +144,7 @@ export class LineEndpoint implements LineRunner {
     app.use(this.#identifyLine());
     app.use(findRoute(ROUTES, config));
     app.use(requireAvailability(ROUTES, config));
-    app.use(runHandler(buildTextHandlers({ ...text, ledger, capacity })));
+    app.use(runHandler(buildTextHandlers({ ...text, ledger, capacity, traffic: undefined })));
     return app;
   }
 

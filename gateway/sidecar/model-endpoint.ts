@@ -99,6 +99,7 @@ export async function startModelEndpoint(options: ModelEndpointOptions): Promise
       token: hopTokenOf,
       readReplicas: (deployment) => readReplicas(redis, namespace, deployment),
       port: self.port,
+      busy: slots.busy,
       onResend: () => metrics.resent.inc({ to: 'replica' }),
     });
   const peerPools = new Pools({ onResend: () => metrics.resent.inc({ to: 'replica' }) });

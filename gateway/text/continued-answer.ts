@@ -8,7 +8,13 @@ import { ApiError } from '../http/error-response.ts';
 import type { GatewayState } from '../http/exchange.ts';
 import { openLease } from '../http/json-body.ts';
 import { askTarget, type EngineQuestion } from '../run/engine-question.ts';
-import { acquireTarget, type EngineServices, isOwnVersion, noteFailure } from '../run/engine-run.ts';
+import {
+  acquireTarget,
+  type EngineServices,
+  hasAskedOwnEngine,
+  isOwnVersion,
+  noteFailure,
+} from '../run/engine-run.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { type Continuable, isUsedUp, writeContinuation } from './continuation.ts';
 
@@ -110,7 +116,7 @@ class ContinuedAnswer {
       return null;
     } catch (error) {
       if (this.#question.filter.finish === null)
-        noteFailure(error, services, isOwnVersion(exchange, services.config()));
+        noteFailure(error, services, hasAskedOwnEngine(exchange, services.config()));
       if (exchange.canceled || !(error instanceof ApiError)) throw error;
       // The client's own retry is just as good.
       if (exchange.firstByteAt === 0) throw error;
@@ -133,6 +139,7 @@ class ContinuedAnswer {
     // The client gets the error that broke the stream, not those of the recovery.
     if (this.#loss === null || hasProgress)
       this.#loss = { error, since: this.#clock.now(), origins: new Set(), version, tries: 0 };
+    this.#loss.origins.add(exchange.askedOrigin ?? origin);
     this.#loss.origins.add(origin);
     // An engine that never received the request does not count.
     if (this.#isUntouched(error)) this.#continuations--;

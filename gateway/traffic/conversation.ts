@@ -9,8 +9,8 @@ const MAX_PROMPT_CHARACTERS = 256;
 /** Values that are read of one message, and how deep. */
 const MAX_VALUES = 64;
 const MAX_DEPTH = 6;
-/** Clients set it on the latest messages only, so it leaves the first one in later turns. */
-const MOVING = 'cache_control';
+/** The members of a part that have its text or its media. Others may change between turns, as marks for caching do. */
+const READ = ['text', 'content', 'image_url', 'input_audio', 'source', 'url', 'data'];
 /** Characters of a name that a client gives. */
 const MAX_NAME_CHARACTERS = 512;
 
@@ -47,12 +47,12 @@ function collectText(value: unknown, most: number): string {
   let text = '';
   let values = 0;
   const read = (each: unknown, depth: number): void => {
-    if (text.length >= most || values++ >= MAX_VALUES || depth > MAX_DEPTH) return;
+    if (each === undefined || text.length >= most || values++ >= MAX_VALUES || depth > MAX_DEPTH) return;
     if (typeof each === 'string' || typeof each === 'number')
       text += `${String(each).slice(0, most - text.length)}\0`;
     else if (Array.isArray(each)) for (const item of each.slice(0, MAX_VALUES)) read(item, depth + 1);
     else if (typeof each === 'object' && each !== null)
-      for (const name in each) if (name !== MOVING) read((each as JSONObject)[name], depth + 1);
+      for (const name of READ) read((each as JSONObject)[name], depth + 1);
   };
   read(value, 0);
   return text;

@@ -36,10 +36,10 @@ function readBudget(body: string): BudgetData {
 
 function describeBudget(body: string): string {
   const { budget, name, threshold, spent, amount, period, period_ends_at: end } = readBudget(body);
-  const time = new Date(Number(end) * 1_000);
+  const time = new Date(typeof end === 'number' ? end * 1_000 : Number.NaN);
   const until = Number.isNaN(time.getTime()) ? '' : ` Its next period begins at ${time.toISOString()}.`;
   const [who, reached, used, all, each] = [name, threshold, spent, amount, period].map((part) =>
-    flatten(String(part)),
+    flatten(typeof part === 'string' || typeof part === 'number' ? String(part) : '?'),
   );
   return (
     `The budget of the ${budget === 'owner' ? 'owner' : 'API key'} ${who} has reached ${reached} %: ` +

@@ -198,7 +198,7 @@ async function write(context: Context): Promise<[status: number, object: object]
   if (name === undefined) throw notAllowed();
   const at = { namespace, name };
   if (req.method === 'POST' && key === 'pods' && subresource === 'eviction')
-    return [201, evictPod(api, at, body)];
+    return [201, evictPod(api, at, body, { dryRun: options.dryRun === true })];
   if (subresource === 'scale') {
     const object = api.get(key, at);
     const scale = req.method === 'PATCH' ? mergePatch(readScale(api, key, object), body) : body;

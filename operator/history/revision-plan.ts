@@ -1,29 +1,34 @@
 /** Which revisions of a spec are written and removed. Pure. */
-import {
-  isSameSpec,
-  MAX_REVISIONS,
-  newestFirst,
-  type Spec,
-  type SpecRevision,
-} from '../../api/spec-revision.ts';
+import { MAX_REVISIONS, type SpecRevision, versionOf } from '../../api/spec-revision.ts';
 import type { ManagedFieldsEntry } from '../../kube/object.ts';
 
-export interface RevisionPlan {
-  /** `known`: one of this spec, which gets the number; undefined: a new one is created. */
-  write: { number: number; known: SpecRevision | undefined } | undefined;
-  remove: SpecRevision[];
+/** A revision without its spec, of which it has the version. */
+export interface KnownRevision extends Omit<SpecRevision, 'spec'> {
+  version: string;
 }
 
-/** A spec that is the newest revision needs nothing, and an earlier one gets the next number, as Kubernetes does it. */
-export function planRevisions(revisions: readonly SpecRevision[], spec: Spec): RevisionPlan {
-  const sorted = newestFirst(revisions);
-  const [latest] = sorted;
-  const known = sorted.find((revision) => isSameSpec(revision.spec, spec));
-  if (known && known === latest) return { write: undefined, remove: sorted.slice(MAX_REVISIONS) };
-  const others = sorted.filter((revision) => revision !== known);
+export const knowRevision = ({ spec, ...rest }: SpecRevision): KnownRevision => ({
+  ...rest,
+  version: versionOf(spec),
+});
+
+export interface RevisionPlan {
+  /** The number of the revision to create; undefined: the newest has this spec. */
+  number: number | undefined;
+  remove: KnownRevision[];
+}
+
+/** Revisions never change: a spec of before becomes a revision again. `newestFirst`: the known ones, in this order; `taken`: the highest number whose name is in use. */
+export function planRevisions(
+  newestFirst: readonly KnownRevision[],
+  version: string,
+  taken: number,
+): RevisionPlan {
+  const [latest] = newestFirst;
+  if (latest?.version === version) return { number: undefined, remove: newestFirst.slice(MAX_REVISIONS) };
   return {
-    write: { number: (latest?.number ?? 0) + 1, known },
-    remove: others.slice(MAX_REVISIONS - 1),
+    number: Math.max(latest?.number ?? 0, taken) + 1,
+    remove: newestFirst.slice(MAX_REVISIONS - 1),
   };
 }
 
@@ -36,7 +41,7 @@ export interface Change {
 /** Who made the change that a new revision records, of which `writer` is the last that Kubernetes recorded. */
 export function describeChange(
   writer: ManagedFieldsEntry | undefined,
-  latest: SpecRevision | undefined,
+  latest: KnownRevision | undefined,
   now: number,
 ): Change {
   const { manager, time } = writer ?? {};

@@ -5,11 +5,11 @@ import { generateApiKey, hashApiKey, hintApiKey } from '../../api/identity.ts';
 import { API_KEY_SECRET_FIELD, apiKeySecretName } from '../../api/names.ts';
 import { controllerOf, type KubeObject, splitKey } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
-import type { Requeue } from '../../kube/work-queue.ts';
+import { earliest, type Requeue } from '../../kube/work-queue.ts';
 import { BERTH_RESOURCES } from '../framework/berth-resources.ts';
 import { ensureSecret, ReadSecrets } from '../framework/ensure-secret.ts';
 import { type ReconcileContext, Reconciler } from '../framework/reconciler.ts';
-import { BUDGET_INTERVAL_MS, BudgetStates, type ReadBudget } from '../status/budget.ts';
+import { BudgetStates, type ReadBudget } from '../status/budget.ts';
 import { ACCEPTED, type Verdict, verdict } from '../status/condition-list.ts';
 import type { Problem } from '../status/problem.ts';
 import { stallOf } from '../status/readiness.ts';
@@ -33,6 +33,8 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
   /** The keys that were created here. */
   readonly #created: ReadSecrets<CreatedKey>;
   readonly #budgets: BudgetStates;
+  /** What each key was when its publication was asked for: budgets have it reconciled every minute. */
+  readonly #marked = new Map<string, string>();
 
   constructor(context: KeyContext) {
     super(context, { resource: BERTH_RESOURCES.APIKey, cache: context.view.keys, store: context.keys });
@@ -41,19 +43,20 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
   }
 
   override reconcile(key: string, signal: AbortSignal): Promise<Requeue> {
-    const sha256 = this.context.keys.hashOf(key);
-    if (sha256 !== undefined)
-      this.context.publisher.mark({
-        what: 'apikeys',
-        namespace: splitKey(key).namespace!,
-        only: new Set([sha256]),
-      });
+    const { keys, view, publisher } = this.context;
+    const sha256 = keys.hashOf(key);
+    const { uid, generation } = view.keys.get(key)?.metadata ?? {};
+    const edition = `${uid} ${generation} ${sha256}`;
+    if (sha256 !== undefined && this.#marked.get(key) !== edition)
+      publisher.mark({ what: 'apikeys', namespace: splitKey(key).namespace!, only: new Set([sha256]) });
+    this.#marked.set(key, edition);
     return super.reconcile(key, signal);
   }
 
   protected async handleRemoval(key: string): Promise<Requeue> {
     const { namespace, name } = splitKey(key);
     this.#created.delete(`${namespace}/${apiKeySecretName(name)}`);
+    this.#marked.delete(key);
     this.#budgets.forget(namespace!, { kind: 'key', name });
     return {};
   }
@@ -72,7 +75,7 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
     const requeue = this.#untilExpiry(key);
     const source = await this.#resolve(live, key, signal);
     await this.#write(live, source, key, signal);
-    return key.spec.budget ? soonest(requeue, BUDGET_INTERVAL_MS) : requeue;
+    return earliest(requeue.requeueAfterMs, key.spec.budget ? this.#budgets.nextMs() : undefined);
   }
 
   /** The key's source: its hash in the spec, or a Secret that is created here. */
@@ -142,18 +145,18 @@ export class KeyReconciler extends Reconciler<APIKey, KeyContext> {
       accepted.status === 'False'
         ? (['Accepted', accepted] as const)
         : (['Active', conditions.Active] as const);
+    // An invalid spec says nothing of what was spent.
+    const budget = key
+      ? await this.#findBudget(key)
+      : (live.status as Partial<APIKey['status']> | undefined)?.budget;
     await this.writeStatus(live, {
       conditions,
-      fields: { hint, secretName, sha256, budget: key && (await this.#findBudget(key)) },
+      fields: { hint, secretName, sha256, budget },
       event: subject.status === 'False' ? { condition, type: 'Warning' } : undefined,
       signal,
     });
   }
 }
-
-const soonest = ({ requeueAfterMs = MAX_WAIT_MS }: Requeue, ms: number): Requeue => ({
-  requeueAfterMs: Math.min(requeueAfterMs, ms),
-});
 
 /** One that is disabled or expired, as its spec says, is ready, but not active. */
 export function describeKey(accepted: Verdict, key: APIKey | undefined, now: number) {

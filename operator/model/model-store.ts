@@ -25,7 +25,7 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
   readonly #offered = new Map<string, string>();
   /** What others see of each, as text: it changes less often than the object. */
   readonly #seen = new Map<string, string>();
-  /** Adapters and their bases as last valid: one that cannot be read for a moment is served on. */
+  /** As last valid: an adapter, its base or a version that cannot be read for a moment is served on. */
   readonly #valid = new Map<string, ModelDeployment>();
   readonly #obstacles = new Map<string, Obstacle | undefined>();
   readonly #domain: string;
@@ -39,10 +39,13 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
   }
 
   protected onPut(key: string, { metadata }: RawObject, parsed: Parsed<ModelDeployment>): string[] {
-    const affected = this.#noteOffer(key, parsed);
+    const isChanged = this.#noteOffer(key, parsed);
+    const affected = isChanged ? this.#listEntries(key) : [];
     // It may be a newer version's, or a mistake: others must not take over what it owned meanwhile.
     if (!parsed.ok) return affected;
-    this.#noteMembers(key, parsed.value);
+    // Each lends its engine only to those that name it.
+    const members = this.#noteMembers(key, parsed.value);
+    if (isChanged) affected.push(...members);
     const claim = { key, since: toMillis(metadata.creationTimestamp) };
     return [
       ...this.#claimHost(parsed.value, claim),
@@ -58,50 +61,72 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
     this.#seen.delete(key);
     this.#valid.delete(key);
     this.#offered.delete(key);
-    this.#forgetMembers(key);
+    const members = this.#forgetMembers(key);
     const base = this.#bases.get(key);
     if (base !== undefined) this.#forgetAdapter(key, base);
     const related = base === undefined ? this.listAdapters(key) : [base, ...this.listAdapters(base)];
-    return [...this.#hosts.release(key), ...this.#ids.release(key), ...related, ...this.#listEntries(key)];
+    return [
+      ...this.#hosts.release(key),
+      ...this.#ids.release(key),
+      ...related,
+      ...this.#listEntries(key),
+      ...members,
+    ];
   }
 
-  /** Returns the deployments that name this one in their traffic, if they see a change of it. */
-  #noteOffer(key: string, parsed: Parsed<ModelDeployment>): string[] {
+  /** Whether those that name it in their traffic, or that its own names, see a change of it. */
+  #noteOffer(key: string, parsed: Parsed<ModelDeployment>): boolean {
     const { metadata, status } = parsed.ok ? parsed.value : {};
     const isReady = (status?.readyReplicas ?? 0) > 0;
-    const offer = JSON.stringify([metadata?.generation, metadata?.deletionTimestamp, isReady]);
-    if (this.#offered.get(key) === offer) return [];
+    const offer = JSON.stringify([
+      metadata?.generation,
+      metadata?.deletionTimestamp,
+      isReady,
+      status?.sidecarVersion,
+    ]);
+    const isChanged = this.#offered.get(key) !== offer;
     this.#offered.set(key, offer);
-    return this.#listEntries(key);
+    return isChanged;
+  }
+
+  /** The deployments that name this one in their traffic, and are not leaving. */
+  entriesOf({ metadata: { namespace, name } }: ModelDeployment): ModelDeployment[] {
+    return this.#listEntries(`${namespace}/${name}`).flatMap((key) => {
+      const entry = this.isWithdrawn(key) ? undefined : this.findValid(key);
+      return entry && entry.metadata.deletionTimestamp === undefined ? [entry] : [];
+    });
   }
 
   #listEntries(key: string): string[] {
     return [...(this.#entries.get(key) ?? [])].sort();
   }
 
-  #noteMembers(key: string, { metadata, spec }: ModelDeployment): void {
-    this.#forgetMembers(key);
+  /** Returns those that it names, or named. */
+  #noteMembers(key: string, { metadata, spec }: ModelDeployment): readonly string[] {
+    const before = this.#forgetMembers(key);
     const members = (spec.traffic ?? []).map(({ deployment }) => `${metadata.namespace}/${deployment}`);
-    if (members.length === 0) return;
+    if (members.length === 0) return before;
     this.#members.set(key, members);
     for (const member of members)
       this.#entries.set(member, (this.#entries.get(member) ?? new Set()).add(key));
+    return [...new Set([...before, ...members])];
   }
 
-  #forgetMembers(key: string): void {
-    for (const member of this.#members.get(key) ?? []) {
+  #forgetMembers(key: string): readonly string[] {
+    const members = this.#members.get(key) ?? [];
+    for (const member of members) {
       const entries = this.#entries.get(member);
       entries?.delete(key);
       if (entries?.size === 0) this.#entries.delete(member);
     }
     this.#members.delete(key);
+    return members;
   }
 
   /** Returns who depends on a change: the base, its other adapters, and the adapter itself, whose download may have ended. */
   #noteAdapter(key: string, model: ModelDeployment): string[] {
     const { metadata, spec, status } = model;
-    if (spec.adapterOf || spec.engine.adapters) this.#valid.set(key, model);
-    else this.#valid.delete(key);
+    this.#valid.set(key, model);
     const state = JSON.stringify([metadata.generation, metadata.deletionTimestamp, status.adapter]);
     const isChanged = this.#seen.get(key) !== state;
     this.#seen.set(key, state);
@@ -126,13 +151,13 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
 
   /** The deployment whose pods serve an adapter; undefined if there is none that is valid. */
   baseOf({ metadata, spec }: ModelDeployment): ModelDeployment | undefined {
-    return spec.adapterOf && this.#read(`${metadata.namespace}/${spec.adapterOf.deployment}`);
+    return spec.adapterOf && this.findValid(`${metadata.namespace}/${spec.adapterOf.deployment}`);
   }
 
   /** The adapters that name a deployment as their base, and are not leaving. */
   adaptersOf({ metadata: { namespace, name } }: ModelDeployment): ModelDeployment[] {
     return this.listAdapters(`${namespace}/${name}`).flatMap((key) => {
-      const adapter = this.isWithdrawn(key) ? undefined : this.#read(key);
+      const adapter = this.isWithdrawn(key) ? undefined : this.findValid(key);
       return adapter ? [adapter] : [];
     });
   }
@@ -142,7 +167,8 @@ export class ModelStore extends ParsedStore<ModelDeployment> {
     return listServed(base, this.adaptersOf(base));
   }
 
-  #read(key: string): ModelDeployment | undefined {
+  /** As it is, or as it last was when it was valid. */
+  findValid(key: string): ModelDeployment | undefined {
     const parsed = this.get(key);
     return parsed?.ok ? parsed.value : this.#valid.get(key);
   }

@@ -8,7 +8,7 @@ import type { FrontRole } from '../resources/front-slices.ts';
 import { frontRouteName } from '../resources/route.ts';
 import type { ModelContext } from './context.ts';
 import { registrationIdOf } from './model-store.ts';
-import { evaluateTraffic, listShares } from './traffic.ts';
+import { evaluateTraffic, listSenders, listShares } from './traffic.ts';
 
 /** Everything is reconciled again after this time in any case, in case an input is missing here. */
 const MAX_AGE_MS = 3_600_000;
@@ -111,6 +111,7 @@ export function describeInputs(
         status.adapter,
       ]),
     traffic: listShares(models, model),
+    trafficFrom: listSenders(models, model),
     sidecarGrant: sidecars.grantOf(key),
     scaling: model.spec.scaling && [
       scaler.wantedOf(model, view.deployments.get(key)),

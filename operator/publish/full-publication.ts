@@ -16,13 +16,15 @@ import { listWorkspaceUsers, removeWorkspaceUser } from '../../redis/workspaces/
 import type { Writer, WriterSettings } from './writing.ts';
 
 export class FullPublication {
-  readonly #settings: Pick<WriterSettings, 'redis' | 'desired' | 'users'>;
+  readonly #settings: Pick<WriterSettings, 'redis' | 'desired' | 'users' | 'now'>;
   readonly #writer: Pick<Writer, 'noteHost' | 'removeWorkspace'>;
   /** Namespaces that could not be read at the last one. */
   #unseen: ReadonlySet<string> = new Set();
+  /** Namespaces whose budgets are not restored since Redis lost its data. */
+  #unrestored = new Set<string>();
 
   constructor(
-    settings: Pick<WriterSettings, 'redis' | 'desired' | 'users'>,
+    settings: Pick<WriterSettings, 'redis' | 'desired' | 'users' | 'now'>,
     writer: Pick<Writer, 'noteHost' | 'removeWorkspace'>,
   ) {
     this.#settings = settings;
@@ -58,17 +60,24 @@ export class FullPublication {
 
   /**
    * Called before everything is written, so that `finish` sees whether Redis lost any of it. What budgets have spent is restored from
-   * statuses, which stay as they are while there is no epoch.
+   * statuses, which stay as they are while there is no epoch; that of a namespace that cannot be read, once it can.
    */
   async begin(): Promise<void> {
-    const { redis, desired } = this.#settings;
-    if ((await readEpoch(redis)) !== null) return;
-    await beginEpoch(redis, randomUUID());
-    const at = Date.now();
+    const { redis, desired, now = Date.now } = this.#settings;
     const unseen = desired.unseen();
-    for (const namespace of desired.namespaces())
-      if (!unseen.has(namespace))
-        await restoreBudgets(redis, namespace, { budgets: desired.budgets(namespace), at });
+    if ((await readEpoch(redis)) === null) {
+      await beginEpoch(redis, randomUUID());
+      this.#unrestored = new Set([...desired.namespaces(), ...unseen]);
+    }
+    for (const namespace of [...this.#unrestored].filter((each) => !unseen.has(each))) {
+      await restoreBudgets(redis, namespace, { budgets: desired.budgets(namespace), at: now() });
+      this.#unrestored.delete(namespace);
+    }
+  }
+
+  /** Whether what a namespace's budgets have spent is in Redis, as far as it is known. */
+  isRestored(namespace: string): boolean {
+    return !this.#unrestored.has(namespace);
   }
 
   /** Called once everything is written: gateways treat Redis as unavailable until the functions are loaded. Throws if some of it was lost. */

@@ -115,6 +115,11 @@ export class Publisher {
       : undefined;
   }
 
+  /** Whether Redis has what the budgets of a namespace have spent, as far as their statuses say it. */
+  isRestored(namespace: string): boolean {
+    return this.#full.isRestored(namespace);
+  }
+
   /** Why Redis is unavailable; undefined while it is available. */
   get outage(): string | undefined {
     return this.#outage.reason;

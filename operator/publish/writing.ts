@@ -39,6 +39,8 @@ export interface WriterSettings {
   guard?: MemoryGuard | undefined;
   /** The host that Redis holds for a deployment changed or was removed. */
   onHostChange?: (name: DeploymentName) => void;
+  /** Unix milliseconds. */
+  now?: () => number;
 }
 
 /** The plan for one target. */

@@ -20,6 +20,8 @@ const EXPECTED = new Set([
   'Complete',
   'UpToDate',
   'Deleting',
+  'MemberPaused',
+  'MemberNotReady',
 ]);
 /** Reasons of `Ready` without a replica, as the spec asks. */
 const AT_REST = new Set(['Paused', 'ScaledToZero']);

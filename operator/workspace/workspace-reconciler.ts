@@ -6,7 +6,7 @@ import { SIGNING_SECRET_NAME } from '../../api/names.ts';
 import { joinSigningSecrets, type WorkspaceSecrets } from '../../api/signing-secret.ts';
 import { WORKSPACE_NAME, type Workspace, workspace } from '../../api/workspace.ts';
 import { type KubeObject, splitKey } from '../../kube/object.ts';
-import type { Requeue } from '../../kube/work-queue.ts';
+import { earliest, type Requeue } from '../../kube/work-queue.ts';
 import { BERTH_RESOURCES } from '../framework/berth-resources.ts';
 import { ReadSecrets } from '../framework/ensure-secret.ts';
 import { parseObject } from '../framework/parsed-store.ts';
@@ -77,6 +77,7 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
   protected async handleRemoval(key: string, signal: AbortSignal): Promise<Requeue> {
     const namespace = splitKey(key).namespace!;
     this.#remaining.delete(namespace);
+    this.#budgets.forget(namespace);
     await this.#provide(namespace, {}, signal);
     return {};
   }
@@ -86,7 +87,8 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
     { reason, message }: Problem,
     signal: AbortSignal,
   ): Promise<Requeue> {
-    await this.#write(live, verdict('False', reason, message), {}, signal);
+    const { owners } = (live.status ?? {}) as Partial<Workspace['status']>;
+    await this.#write(live, verdict('False', reason, message), { owners }, signal);
     return {};
   }
 
@@ -106,7 +108,10 @@ export class WorkspaceReconciler extends Reconciler<Workspace, WorkspaceContext>
     if (accepted.status !== 'True') return { requeueAfterMs: PROBLEM_RECHECK_MS };
     if (given.name !== undefined) return { requeueAfterMs: NAMED_SECRET_INTERVAL_MS };
     const hasBudgets = parsed.spec.owners?.some(({ budget }) => budget) ?? false;
-    return remaining === undefined && !hasBudgets ? {} : { requeueAfterMs: CREDIT_INTERVAL_MS };
+    return earliest(
+      remaining === undefined ? undefined : CREDIT_INTERVAL_MS,
+      hasBudgets ? this.#budgets.nextMs() : undefined,
+    );
   }
 
   /** The secrets that sign this namespace's webhooks, passed to the publisher; undefined if nothing is signed. */

@@ -40,6 +40,8 @@ export interface KeyBudgets {
   tightest: BoundingBudget;
   /** Millionths that it has left. */
   leftMicros: number;
+  /** Whether the workspace's credit is used up, whatever the budgets; older libraries do not say it. */
+  isCreditGone: boolean;
 }
 
 export interface Lease {
@@ -92,8 +94,15 @@ function decodeAdmission(answer: string): Admission {
 
 const isGiven = (text: string | undefined): text is string => text !== undefined && text !== '-';
 
-const decodeBudgets = ({ 15: text, 16: tightest, 17: left }: readonly string[]): KeyBudgets | null =>
-  isGiven(text) ? { text, tightest: decodeBounding(tightest!), leftMicros: Number(left) } : null;
+const decodeBudgets = ({
+  15: text,
+  16: tightest,
+  17: left,
+  19: credit,
+}: readonly string[]): KeyBudgets | null =>
+  isGiven(text)
+    ? { text, tightest: decodeBounding(tightest!), leftMicros: Number(left), isCreditGone: credit === '0' }
+    : null;
 
 const decodeLease = (requests: number, ms: number, micros: number): Lease => ({
   requests,

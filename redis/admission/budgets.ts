@@ -1,9 +1,16 @@
 /** What budgets have spent. */
-import { type Budget, type BudgetHolder, findPeriod, nameCounter, percentOf } from '../../api/budget.ts';
+import {
+  type Budget,
+  type BudgetHolder,
+  findPeriod,
+  nameCounter,
+  nameWarnings,
+  percentOf,
+} from '../../api/budget.ts';
 import { workKeys } from '../../api/redis-keys.ts';
-import { execute, type RedisClient } from '../client.ts';
+import { execute, isRedisAway, type RedisClient } from '../client.ts';
 import { readEpoch } from '../publication/published.ts';
-import { readCounter } from '../untrusted-values.ts';
+import { isCount, readCounter } from '../untrusted-values.ts';
 
 export interface BudgetState {
   spentMicros: number;
@@ -66,22 +73,32 @@ export async function restoreBudgets(
   namespace: string,
   { budgets, at }: { budgets: readonly RememberedBudget[]; at: number },
 ): Promise<void> {
-  const keys = workKeys(namespace);
-  await Promise.all(
-    budgets.map(async ({ holder, budget, spentMicros, periodEndsAt }) => {
-      const { endsAt } = findPeriod(budget.period, at);
-      if (endsAt !== periodEndsAt || spentMicros <= 0) return;
-      const counter = nameCounter(holder, budget.period, at);
-      const ttlMs = endsAt - at + REFUND_MS;
-      const percent = percentOf(spentMicros, budget.micros);
-      const warned = Math.max(0, ...budget.warnAt.filter((threshold) => threshold <= percent));
-      if ((await readCounter(redis, keys.spent(counter))) >= spentMicros) return;
-      const batch = redis
-        .multi()
-        .incrby(keys.spent(counter), spentMicros)
-        .pexpire(keys.spent(counter), ttlMs);
-      if (warned > 0) batch.set(keys.warned(counter), warned, 'PX', ttlMs);
-      await execute(batch);
-    }),
-  );
+  await Promise.all(budgets.map((remembered) => restoreBudget(redis, namespace, { ...remembered, at })));
+}
+
+async function restoreBudget(
+  redis: RedisClient,
+  namespace: string,
+  { holder, budget, spentMicros, periodEndsAt, at }: RememberedBudget & { at: number },
+): Promise<void> {
+  const { endsAt } = findPeriod(budget.period, at);
+  if (endsAt !== periodEndsAt || !isCount(spentMicros) || spentMicros === 0) return;
+  const counter = nameCounter(holder, budget.period, at);
+  const { spent, warned } = workKeys(namespace);
+  const ttlMs = endsAt - at + REFUND_MS;
+  const percent = percentOf(spentMicros, budget.micros);
+  const reached = Math.max(0, ...budget.warnAt.filter((threshold) => threshold <= percent));
+  if (reached > 0) await redis.set(warned(nameWarnings(counter, budget)), reached, 'PX', ttlMs);
+  const isExact = (value: unknown) => isCount(value) && (value as number) >= spentMicros;
+  try {
+    if (isExact(await readCounter(redis, spent(counter)))) return;
+    const [sum] = await execute(
+      redis.multi().incrby(spent(counter), spentMicros).pexpire(spent(counter), ttlMs),
+    );
+    if (isExact(sum)) return;
+  } catch (error) {
+    if (isRedisAway(error)) throw error;
+  }
+  // A workspace's Redis user has written something else: it must keep no other workspace from being published.
+  await redis.set(spent(counter), spentMicros, 'PX', ttlMs);
 }

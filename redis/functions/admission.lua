@@ -10,23 +10,15 @@
 -- Returns a text for each request: verdict, numbers, the key's name and its priority with spaces between, and for a lease its
 -- requests, milliseconds and the credit left in millionths or -1 = unlimited; `failed` and why. The text of a key with
 -- budgets or deployments continues, after 0 0 -1 where there is no lease, with: its budgets, the one that has least left, how
--- many millionths these are, and its deployments; `-` stands for none. An exhausted budget has the verdict and the flag of a
+-- many millionths these are, its deployments, and whether the workspace has credit left; `-` stands for none. An exhausted budget has the verdict and the flag of a
 -- workspace without credit, which older gateways report instead.
 -- Configuration is read undeclared: a tenant may only read it, and declared keys must be writable.
 local SHA256_BYTES = 64
 -- A lease has at most this part of what is left of the minute, so below 256 every request is counted by itself.
 local LEASE_PARTS = 256
 local LEASE_MS = 100
--- Below this part of a budget nothing is leased: others could spend it during the lease.
+-- Below this part of a budget nothing is leased: others could spend it during the lease (decision 0390).
 local LEASE_BUDGET_PARTS = 8
-
--- The budgets that bound a key, as text: its own, then its owner's.
-local function list_budgets(namespace, key)
-  local owned = key.own and redis.call('HGET', config_workspace_key(namespace), 'owner:' .. key.own)
-  local texts = { key.bud and 'key:' .. key.n .. ',' .. key.bud }
-  texts[#texts + 1] = owned and 'owner:' .. key.own .. ',' .. owned or nil
-  return table.concat(texts, ';')
-end
 
 -- The budget that has least left, how much that is, and whether requests can be leased; nil and nil without budgets.
 local function find_tightest(budgets)
@@ -47,25 +39,40 @@ register('admit', function(keys, args, namespace)
   local seconds = math.floor(now / SECOND_MS)
   local day = math.floor(seconds / DAY_SECONDS)
   local day_reset = (day + 1) * DAY_SECONDS
-  local granted = redis.call('HGET', config_workspace_key(namespace), 'creditMicros')
-  local credit = granted and tonumber(granted) - read_number(credit_key(namespace))
-  local credit_left = not credit or credit > 0
+
+  -- The workspace's credit and its owners' budgets, each read once in a call: an owner costs a lone request no command.
+  local granted, credit, owners = nil, nil, {}
+  local function read_workspace(own)
+    local workspace, field = config_workspace_key(namespace), own and owners[own] == nil and 'owner:' .. own
+    if granted == nil then
+      if field then
+        granted, owners[own] = unpack(redis.call('HMGET', workspace, 'creditMicros', field))
+      else
+        granted = redis.call('HGET', workspace, 'creditMicros')
+      end
+      credit = granted and tonumber(granted) - read_number(credit_key(namespace))
+    elseif field then
+      owners[own] = redis.call('HGET', workspace, field)
+    end
+    return own and owners[own] or false
+  end
 
   local function admit(counter, sha256, mode)
     -- The caller names the counter, but it must be the key's own: otherwise counters could grow without limit.
     if counter ~= rpm_key(namespace, sha256) or #sha256 ~= SHA256_BYTES then
       error('the counter of another key')
     end
-    local text = redis.call('HGET', config_api_keys_key(namespace), sha256)
+    local published = redis.call('HGET', config_api_keys_key(namespace), sha256)
       or redis.call('GET', config_session_key(namespace, sha256))
-    if not text then
+    if not published then
       return 'unknown_key 0 0 0 0 0 0 0 0 0 '
     end
-    local key = cjson.decode(text)
+    local key = cjson.decode(published)
     local used = read_number(tpd_key(namespace, sha256, day))
-    local text = (key.bud or key.own) and list_budgets(namespace, key) or ''
+    local text = list_budgets(namespace, key, read_workspace(key.own))
     local budgets = load_budgets(namespace, text, now)
     local tightest, budget_left, can_lease = find_tightest(budgets)
+    local credit_left = not credit or credit > 0
     local may_spend = credit_left and budget_left ~= 0
 
     -- `taken` and `ttl` describe the minute's window: its requests so far and what is left of it. `lease`: as text.
@@ -74,7 +81,7 @@ register('admit', function(keys, args, namespace)
       if text ~= '' or key.dep then
         more = table.concat({
           lease or '0 0 -1', text == '' and '-' or text, tightest and describe_budget(tightest) or '-',
-          digits(budget_left or -1), key.dep or '-',
+          digits(budget_left or -1), key.dep or '-', credit_left and 1 or 0,
         }, ' ')
       end
       return table.concat({

@@ -22,7 +22,7 @@ register('charge', function(keys, namespace, price, remember_seconds, budgets)
   budgets = load_budgets(namespace, budgets or '', now)
   local exhausted = find_exhausted(budgets, tonumber(price))
   if exhausted then
-    return 'budget ' .. describe_budget(exhausted)
+    return 'budget ' .. exhausted
   end
   if price ~= '0' then
     local seconds = math.max(CHARGE_SECONDS, bound(remember_seconds or 0, MAX_CHARGE_SECONDS))

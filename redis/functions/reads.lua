@@ -157,23 +157,23 @@ register('pace', function(keys)
 end)
 
 -- Where a queued request stands. KEYS: its record. ARGV: namespace, id. Returns how many are expected to start before it, -1 if more API
--- keys wait than are read; how many are queued and running; and the average milliseconds of a job, '' before the first. Nil if it is not queued.
+-- keys wait than are read; how many wait, those without a worker included, and run; and the average milliseconds of a job, '' before the first. Nil if it is not queued.
 local MAX_TURNS = 100
 local MAX_API_KEY_BYTES = 24
 
 -- The API keys that wait and their priorities, in the order of their turns; nil if there are more than are read.
 local function read_turns(turns, micros)
+  if redis.call('ZCARD', turns) > MAX_TURNS then
+    return nil
+  end
   local waiting = {}
   for first = 0, MAX_TURNS - 1, READ_AT_ONCE do
     local read = redis.call('ZRANGE', turns, first, first + READ_AT_ONCE - 1, 'WITHSCORES')
     for i = 1, #read, 2 do
       waiting[#waiting + 1] = { api_key = read[i], priority = priority_of(read[i + 1], micros) }
     end
-    if #read < 2 * READ_AT_ONCE then
-      return waiting
-    end
   end
-  return nil
+  return waiting
 end
 
 -- Requests that start before one with `own` of its API key ahead of it: keys of its priority take turns, those of a higher one come first.
@@ -207,7 +207,7 @@ register('place', function(_, namespace, id)
   local again = redis.call('ZCARD', again_key(namespace, deployment))
   return {
     waiting and again + count_ahead(request, own, waiting) or -1,
-    redis.call('ZCARD', index_key(namespace, deployment, 'queued')),
+    redis.call('ZCARD', index_key(namespace, deployment, 'queued')) + again,
     redis.call('ZCARD', index_key(namespace, deployment, 'running')) - again,
     read_pace(namespace, deployment) or '',
   }

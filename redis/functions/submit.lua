@@ -104,7 +104,7 @@ register('submit', function(keys, args, namespace, id, deployment, modality, api
   local budgets = load_budgets(namespace, find_field(args, 'budgets') or '', math.floor(micros / 1000))
   local exhausted = find_exhausted(budgets, tonumber(price))
   if exhausted then
-    return { 'budget', describe_budget(exhausted), '', 0 }
+    return { 'budget', exhausted, '', 0 }
   end
 
   local order = digits(micros)

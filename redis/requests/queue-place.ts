@@ -6,7 +6,7 @@ import { callFunction } from '../function-table.ts';
 export interface QueuePlace {
   /** From 1 on: what is expected to start before it, and itself; null: too many API keys wait. */
   position: number | null;
-  /** Requests in the queue, of all API keys. */
+  /** Requests that wait, of all API keys, with those that lost their replica. */
   queued: number;
   /** Until it starts, if jobs take as long as before; null: nothing runs, or no job has ended yet. */
   startsInMs: number | null;

@@ -85,10 +85,11 @@ describe('the history of a deployment', function () {
     );
     await dialog.getByRole('button', { name: 'Roll back' }).click();
     await page.getByRole('button', { name: 'Roll back to revision 2' }).waitFor({ timeout: 60_000 });
-    const { revisions } = await readHistory(2);
+    const { revisions } = await readHistory(3);
     expect(revisions.map(({ revision, isCurrent }) => [revision, isCurrent])).to.deep.equal([
       [3, true],
       [2, false],
+      [1, false],
     ]);
   });
 

@@ -14,6 +14,7 @@ import type { KubeObject, Wire } from '../../kube/object.ts';
 import { RESOURCES } from '../../kube/resource.ts';
 import { hasEnded, killProcess, startProcess } from './child-processes.ts';
 import type { ControlPlane } from './control-plane.ts';
+import { listControllers } from './kubernetes-controllers.ts';
 import { pollUntil } from './poll.ts';
 
 export interface FakeNodesOptions {
@@ -34,18 +35,7 @@ const READY_TIMEOUT_MS = 120_000;
 const ALLOCATABLE = { cpu: '10k', memory: '100Ti', pods: '110', 'nvidia.com/gpu': '110' };
 /** As GPU feature discovery writes them. */
 const LABELS = { 'nvidia.com/gpu.memory': '81559', 'nvidia.com/gpu.product': 'NVIDIA-H100-80GB-HBM3' };
-const CONTROLLERS = [
-  'deployment-controller',
-  'replicaset-controller',
-  'endpointslice-controller',
-  'disruption-controller',
-  'garbage-collector-controller',
-  'namespace-controller',
-  'node-lifecycle-controller',
-  'taint-eviction-controller',
-];
-/** Calls per second: the default of 20 would delay 5,000 deployments. */
-const QPS = 1_000;
+const NODE_CONTROLLERS = ['node-lifecycle-controller', 'taint-eviction-controller'];
 /** kwok renews leases after a quarter of their time, and late on a busy machine. */
 const NODE_LEASE_SECONDS = 120;
 const NODE_GRACE = '10m';
@@ -98,23 +88,17 @@ function listPrograms({
   controllers,
 }: Record<'kubeconfig' | 'folder', string> &
   Required<Pick<FakeNodesOptions, 'startMs' | 'controllers'>>): Record<string, string[]> {
-  const scheduler = writeFile(folder, 'scheduler.yaml', {
-    apiVersion: 'kubescheduler.config.k8s.io/v1',
-    kind: 'KubeSchedulerConfiguration',
-    leaderElection: { leaderElect: false },
-    clientConnection: { kubeconfig, qps: QPS, burst: QPS },
+  const programs = listControllers({
+    kubeconfig,
+    folder,
+    controllers: [...NODE_CONTROLLERS, ...controllers],
   });
   return {
     'kube-controller-manager': [
-      `--kubeconfig=${kubeconfig}`,
-      `--controllers=${[...CONTROLLERS, ...controllers].join(',')}`,
-      '--leader-elect=false',
-      '--secure-port=0',
-      `--kube-api-qps=${QPS}`,
-      `--kube-api-burst=${QPS}`,
+      ...programs['kube-controller-manager'],
       `--node-monitor-grace-period=${NODE_GRACE}`,
     ],
-    'kube-scheduler': [`--config=${scheduler}`, '--secure-port=0'],
+    'kube-scheduler': programs['kube-scheduler'],
     kwok: [
       `--kubeconfig=${kubeconfig}`,
       `--config=${writeStages(folder, startMs)}`,

@@ -11,7 +11,7 @@ import { ReplicaCapacity, Slots } from '../../gateway/capacity/replica-capacity.
 import type { LocalEngine } from '../../gateway/health/local-engine.ts';
 import { createServer } from '../../gateway/http/server.ts';
 import type { StorageServices } from '../../gateway/jobs/services.ts';
-import { createSidecarApp, type SidecarAppOptions } from '../../gateway/sidecar/app.ts';
+import { createSidecarApp, type SidecarApp, type SidecarAppOptions } from '../../gateway/sidecar/app.ts';
 import { createLog } from '../../gateway/telemetry/log.ts';
 import { createMetrics, type GatewayMetrics } from '../../gateway/telemetry/metrics.ts';
 import { DeploymentUsage } from '../../gateway/telemetry/usage.ts';
@@ -47,6 +47,8 @@ export interface TextEndpoint {
   port: number;
   config: GatewayConfig;
   slots: Slots;
+  /** Runs lines of batches. */
+  lines: SidecarApp['lines'];
   metrics: GatewayMetrics;
   /** Creates a key, by default with high limits. */
   makeKey(fields?: Partial<PublishedKey>): Promise<string>;
@@ -93,6 +95,7 @@ export async function startTextEndpoint(options: TextEndpointOptions): Promise<T
     port,
     config,
     slots,
+    lines: app.lines,
     metrics,
     makeKey: async (fields = {}) => {
       const key = `sk-test-${++made}-${process.pid}`;

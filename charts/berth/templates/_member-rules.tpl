@@ -21,7 +21,7 @@
   verbs: [list]
 {{- end }}
 
-{{/* What the built-in edit role has already: to restart a replica within its disruption budget. Nothing allows to delete a pod. */}}
+{{/* What the built-in edit role has already: to restart a replica. An eviction deletes any pod, within its disruption budget if it has one. */}}
 {{- define "berth.podRestartRules" -}}
 - apiGroups: [""]
   resources: [pods/eviction]

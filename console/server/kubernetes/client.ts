@@ -7,6 +7,7 @@ import { ConcurrencyLimit } from '../../../kit/concurrency-limit.ts';
 import { connectHTTP1, HTTP1_ONLY } from '../../../kit/http1.ts';
 import { isTooLarge } from '../../../kube/api-error.ts';
 import { MAX_ANSWER_BYTES, MAX_OBJECT_BYTES, readText } from '../../../kube/bounded-text.ts';
+import { buildEviction } from '../../../kube/eviction.ts';
 import { KubernetesError } from './error.ts';
 import { fieldManagerQuery } from './field-manager.ts';
 import type { KubeObject, ObjectView } from './object.ts';
@@ -120,14 +121,8 @@ export class Kubernetes {
 
   /** Deletes a pod with its own grace period, if its disruption budget allows it now; 429 otherwise. */
   async evict(token: string, { namespace }: { namespace: string }, pod: KubeObject): Promise<void> {
-    const { name, uid } = pod.metadata;
-    const path = `${objectPath({ plural: 'pods', namespace }, name)}/eviction`;
-    const body = {
-      apiVersion: 'policy/v1',
-      kind: 'Eviction',
-      metadata: { name, namespace },
-      deleteOptions: { preconditions: { uid } },
-    };
+    const path = `${objectPath({ plural: 'pods', namespace }, pod.metadata.name)}/eviction`;
+    const body = buildEviction(pod);
     await this.#call(token, { method: 'POST', path, body });
   }
 

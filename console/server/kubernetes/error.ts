@@ -6,7 +6,15 @@ const kubeStatus = z.object({
   message: z.string().catch(''),
   reason: z.string().optional().catch(undefined),
   details: z
-    .object({ causes: z.array(z.object({ field: z.string().optional(), message: z.string().optional() })) })
+    .object({
+      causes: z.array(
+        z.object({
+          reason: z.string().optional(),
+          field: z.string().optional(),
+          message: z.string().optional(),
+        }),
+      ),
+    })
     .optional()
     .catch(undefined),
 });
@@ -15,6 +23,8 @@ const kubeStatus = z.object({
 export class KubernetesError extends Error {
   readonly status: number;
   readonly reason: string;
+  /** Reasons of the single causes, such as `DisruptionBudget`. */
+  readonly causes: readonly string[];
   /** The invalid field, such as `spec.rpm`. */
   readonly field: string | null;
   /** The message about that field; '' if there is none. */
@@ -25,6 +35,7 @@ export class KubernetesError extends Error {
     super(message || `The API server returned HTTP ${status}.`);
     this.status = status;
     this.reason = reason ?? '';
+    this.causes = details?.causes.flatMap((cause) => cause.reason ?? []) ?? [];
     const cause = details?.causes[0];
     // Errors of the whole object have the field "<nil>".
     this.field = cause?.field?.startsWith('<') ? null : (cause?.field ?? null);

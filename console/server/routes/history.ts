@@ -11,6 +11,7 @@ import {
   type SpecRevision,
   specVersion,
 } from '../../../api/spec-revision.ts';
+import { BUDGET_CAUSE } from '../../../kube/eviction.ts';
 import { routes } from '../../routes.ts';
 import { ConsoleError } from '../http/error.ts';
 import { KubernetesError } from '../kubernetes/error.ts';
@@ -23,7 +24,7 @@ import type { Services } from './services.ts';
 
 const { plural } = modelDeploymentResource;
 
-export function addHistoryRoutes(serve: ServeRoute, { kubernetes }: Services): void {
+export function addHistoryRoutes(serve: ServeRoute, { kubernetes, largeAnswers }: Services): void {
   const listRevisions = (token: string, { metadata }: KubeObject): Promise<SpecRevision[]> =>
     kubernetes.list(
       token,
@@ -32,9 +33,11 @@ export function addHistoryRoutes(serve: ServeRoute, { kubernetes }: Services): v
       { labelSelector: revisionSelector(metadata.name) },
     );
 
-  serve(routes.readHistory, async ({ session, namespace, name }) => {
+  serve(routes.readHistory, async ({ ctx, session, namespace, name }) => {
     const object = await kubernetes.get(session.token, { plural, namespace }, name);
-    return showHistory(object, await listRevisions(session.token, object));
+    return largeAnswers.answer(ctx.res, namespace, async () =>
+      showHistory(object, await listRevisions(session.token, object)),
+    );
   });
 
   serve(routes.rollBack, async ({ session, namespace, name, readBody }) => {
@@ -77,15 +80,14 @@ export function addHistoryRoutes(serve: ServeRoute, { kubernetes }: Services): v
     if (Object.entries(podSelector(name)).some(([label, value]) => labels?.[label] !== value))
       throw new ConsoleError('not_found', `${name} has no replica ${pod}.`);
     await kubernetes.evict(session.token, { namespace }, found).catch((error) => {
-      if (!(error instanceof KubernetesError) || !isBudgetSpent(error)) throw error;
+      if (!isBudgetSpent(error)) throw error;
       throw new ConsoleError(
         'conflict',
-        `${pod} stays: ${error.message} Try again once all replicas are ready.`,
+        `${pod} stays: its disruption budget lets no replica go now. Try again once all replicas are ready.`,
       );
     });
   });
 }
 
-/** An API server that is busy answers 429 as well. */
-const isBudgetSpent = ({ status, message }: KubernetesError): boolean =>
-  status === 429 && message.includes('disruption budget');
+const isBudgetSpent = (error: unknown): boolean =>
+  error instanceof KubernetesError && error.status === 429 && error.causes.includes(BUDGET_CAUSE);

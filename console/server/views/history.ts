@@ -8,7 +8,7 @@ import type { KubeObject } from '../kubernetes/object.ts';
 export function showHistory(object: KubeObject, revisions: readonly SpecRevision[]): HistoryView {
   const spec = object.spec as Spec;
   return {
-    revisions: describeHistory(spec, revisions).entries.map(({ manager, ...entry }) => ({
+    revisions: describeHistory(spec, revisions).map(({ manager, ...entry }) => ({
       ...entry,
       ...readFieldManager(manager ?? ''),
     })),

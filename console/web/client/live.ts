@@ -12,13 +12,7 @@ const WATCHED_INTERVAL_MS = 60_000;
 
 /** What shows a topic; single requests are left out, since each read makes their results load again. */
 const SHOWN: Record<LiveTopic, Route[]> = {
-  deployments: [
-    routes.listDeployments,
-    routes.readDeployment,
-    routes.readManifest,
-    routes.readHistory,
-    routes.listProblems,
-  ],
+  deployments: [routes.listDeployments, routes.readDeployment, routes.readManifest, routes.listProblems],
   replicas: [routes.listReplicas],
   events: [routes.listEvents],
   requests: [routes.listRequests],

@@ -11,8 +11,9 @@ export function FieldChanges({ difference, max }: { difference: Difference; max?
   const left = more + changes.length - shown.length;
   return (
     <Stack component="ul" gap={4} className="plain-list" style={{ overflowWrap: 'anywhere' }}>
-      {shown.map(({ field, before, after }) => (
-        <li key={field}>
+      {shown.map(({ field, before, after }, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: Long names are cut and then may be the same; the list has no state.
+        <li key={index}>
           <Text size="sm" component="span" fw={500}>
             {field}
           </Text>{' '}

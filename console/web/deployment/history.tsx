@@ -4,7 +4,6 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { DeploymentView, HistoryView, RevisionView } from '../../api.ts';
 import { routes } from '../../routes.ts';
-import { usePollInterval } from '../client/live.ts';
 import { keyOf, useNamespace, useRead, useWrite } from '../client/namespace.ts';
 import { useAccess } from '../client/session.ts';
 import { AllowedButton } from '../parts/allowed-button.tsx';
@@ -31,6 +30,9 @@ const textsOf = (revision: RevisionView) => [
   listFields(revision),
 ];
 
+/** Not with each change of a deployment, such as of its status: an answer may be large. */
+const INTERVAL_MS = 10_000;
+
 /** Fields of a change in the table; the dialog lists more. */
 const MAX_SHOWN = 6;
 
@@ -46,11 +48,7 @@ function listFields({ change }: RevisionView): string {
 type Source = Pick<DeploymentView, 'name' | 'source'>;
 
 export function History({ deployment }: { deployment: Source }) {
-  const query = useRead(
-    routes.readHistory,
-    { name: deployment.name },
-    { refetchInterval: usePollInterval('deployments') },
-  );
+  const query = useRead(routes.readHistory, { name: deployment.name }, { refetchInterval: INTERVAL_MS });
   return (
     <Loaded query={query}>
       {(history) =>
@@ -73,9 +71,9 @@ function Revisions({ deployment, history }: { deployment: Source; history: Histo
   return (
     <Stack gap="sm">
       <Text size="sm" c="dimmed" maw="48rem">
-        The last ten specs. How many replicas run is not part of them, so a rollback leaves that as it is.
-        Programs name themselves, and the console names its user: for proof, see the audit log of the API
-        server.
+        The last ten specs. How many replicas run, and the traffic of other versions, are not part of them: a
+        rollback leaves both as they are. Programs name themselves, and the console names its user: for proof,
+        see the audit log of the API server.
       </Text>
       <ArrangedTable label="Revisions" minWidth={720} list={list} rest={isViewer ? [] : ['Roll back']}>
         {(revision) => (
@@ -103,7 +101,7 @@ function Revisions({ deployment, history }: { deployment: Source; history: Histo
             </Table.Td>
             {!isViewer && (
               <Table.Td>
-                {!revision.isCurrent && (
+                {revision.rollback.changes.length > 0 && (
                   <AllowedButton
                     isAllowed={manageDeployments}
                     reason={CHANGE_REASON}
@@ -164,8 +162,8 @@ function RollbackDialog({ deployment, revision: { revision, rollback }, history,
         <Text size="sm">This changes, and is recorded as a new revision:</Text>
         <FieldChanges difference={rollback} />
         <Text size="sm">
-          If the pods change, they are replaced one by one, and finish their requests first. Pausing, replicas
-          and scaling stay as they are.
+          If the pods change, they are replaced in steps of rollout.maxSurge, and finish their requests first.
+          Pausing, replicas, scaling and traffic stay as they are.
         </Text>
       </Stack>
     </Confirm>

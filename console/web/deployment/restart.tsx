@@ -50,8 +50,8 @@ export function RestartAll({ deployment: { name, source } }: { deployment: Deplo
       >
         <SourceWarning source={source} />
         <Text size="sm">
-          They are replaced one by one, and finish their requests first. Without a surge, a single replica
-          leaves the endpoint without one until the new one is ready.
+          They are replaced in steps of rollout.maxSurge, and finish their requests first. Without a surge, a
+          single replica leaves the endpoint without one until the new one is ready.
         </Text>
       </Confirm>
     </>
@@ -97,8 +97,8 @@ export function RestartReplica({ deployment, replica }: { deployment: string; re
         returnsFocus={false}
       >
         <Text size="sm">
-          It finishes its requests, while a new replica starts in its place. If it is the only one, new
-          requests wait or get HTTP 503 until that is ready.
+          It finishes its requests, while a new replica is created in its place, and waits for a GPU if none
+          is free. If it is the only one, new requests wait or get HTTP 503 until that is ready.
         </Text>
       </Confirm>
     </>

@@ -49,10 +49,21 @@ local function parse_budgets(text, day)
     local counter = holder .. ':' .. period .. ':' .. digits(number)
     budgets[#budgets + 1] = {
       holder = holder, amount = tonumber(amount), period = period, warn_at = warn_at, counter = counter,
-      ends_at = next_day * DAY_SECONDS,
+      -- Each amount warns by itself: a raised budget again, also while calls with the earlier one are in flight.
+      warnings = counter .. ':' .. amount, ends_at = next_day * DAY_SECONDS,
     }
   end
   return budgets
+end
+
+-- The budgets that bound a key, as text: its own, then its owner's. `owned`: that of the owner, if it was read before.
+local function list_budgets(namespace, key, owned)
+  if owned == nil then
+    owned = key.own and redis.call('HGET', config_workspace_key(namespace), 'owner:' .. key.own)
+  end
+  local texts = { key.bud and 'key:' .. key.n .. ',' .. key.bud }
+  texts[#texts + 1] = owned and 'owner:' .. key.own .. ',' .. owned or nil
+  return table.concat(texts, ';')
 end
 
 -- The budgets of a text, with `;` between, in their current periods, with what is spent. Fails for any other text. They are
@@ -76,15 +87,6 @@ local function load_budgets(namespace, text, now)
   return budgets
 end
 
--- The first budget into which a price does not fit; nil if it fits into all.
-local function find_exhausted(budgets, price)
-  for _, budget in ipairs(budgets) do
-    if budget.spent >= budget.amount or budget.spent + price > budget.amount then
-      return budget
-    end
-  end
-end
-
 -- A budget as callers are told: holder, millionths, period, and when it ends in Unix seconds.
 local function describe_budget(budget)
   budget.text = budget.text
@@ -92,13 +94,23 @@ local function describe_budget(budget)
   return budget.text
 end
 
+-- The first budget into which a price does not fit, as callers are told, with the millionths that it has left; nil if it
+-- fits into all.
+local function find_exhausted(budgets, price)
+  for _, budget in ipairs(budgets) do
+    if budget.spent >= budget.amount or budget.spent + price > budget.amount then
+      return describe_budget(budget) .. ',' .. digits(math.max(0, budget.amount - math.max(0, budget.spent)))
+    end
+  end
+end
+
 local function write_amount(micros)
   return (string.gsub(string.format('%.6f', micros / 1000000), '%.?0+$', ''))
 end
 
--- One event per budget, period and percentage: its id follows from these.
+-- One event per budget, period, amount and percentage: its id follows from these.
 local function write_warning(namespace, budget, threshold, now)
-  local event = 'evt_' .. string.sub(redis.sha1hex(namespace .. ' ' .. budget.counter .. ' ' .. threshold), 1, 32)
+  local event = 'evt_' .. string.sub(redis.sha1hex(namespace .. ' ' .. budget.warnings .. ' ' .. threshold), 1, 32)
   local kind, name = string.match(budget.holder, '^(%l+):(.*)$')
   local row = table.concat({
     '\n{"id":"', event, '","type":"budget.warning","created_at":', digits(math.floor(now / SECOND_MS)),
@@ -116,7 +128,7 @@ end
 local function spend_budgets(namespace, budgets, micros, now)
   local counters = {}
   for i, budget in ipairs(budgets) do
-    local key, warned = spent_key(namespace, budget.counter), warned_key(namespace, budget.counter)
+    local key, warned = spent_key(namespace, budget.counter), warned_key(namespace, budget.warnings)
     local seconds = digits(budget.ends_at - math.floor(now / SECOND_MS) + REFUND_SECONDS)
     add_number(key, micros)
     redis.call('EXPIRE', key, seconds)

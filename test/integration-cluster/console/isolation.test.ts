@@ -1,7 +1,10 @@
 /** A member sees and changes their own namespace, by every path of the API, and no other. */
 
 import { expect } from 'chai';
+import { podSelector } from '../../../api/names.ts';
 import { configKeys, deliveryKeys, globalKeys, workKeys } from '../../../api/redis-keys.ts';
+import { revisionLabels } from '../../../api/spec-revision.ts';
+import { controllerReference } from '../../../kube/object.ts';
 import { pollUntil } from '../../support/poll.ts';
 
 import { type Person, useConsole } from './console-harness.ts';
@@ -33,6 +36,11 @@ const PATHS: [string, string, unknown, number][] = [
   ['DELETE', 'deployments/mine', undefined, 204],
   ['GET', 'deployments/llm/replicas', undefined, 200],
   ['GET', 'deployments/llm/events', undefined, 200],
+  ['GET', 'deployments/llm/history', undefined, 200],
+  // No operator runs, which would record revisions: those who may roll back are told that there is none.
+  ['POST', 'deployments/llm/rollback', { revision: 1, version: 'other' }, 409],
+  ['POST', 'deployments/llm/restart', undefined, 200],
+  ['POST', 'deployments/llm/replicas/llm-1/restart', undefined, 204],
   // The API server knows no node that could serve the log.
   ['GET', 'deployments/llm/replicas/none/log?container=engine', undefined, 404],
   ['POST', 'deployments/llm/v1/chat/completions', {}, 502],
@@ -90,6 +98,16 @@ describe("the console's tenancy", () => {
     expect(answer.status, JSON.stringify(answer.body)).to.equal(201);
   };
 
+  const makePod = async (name: string, deployment: string) => {
+    const path = `/api/v1/namespaces/${member.namespace}/pods`;
+    const labels = { ...podSelector(deployment), replica: name };
+    const spec = { containers: [{ name: 'engine', image: 'engine' }] };
+    const made = await console.kube('POST', path, { metadata: { name, labels }, spec });
+    expect(made.status, JSON.stringify(made.body)).to.equal(201);
+    const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+    expect((await console.kube('PATCH', `${path}/${name}/status`, { status })).status).to.equal(200);
+  };
+
   before(async () => {
     member = await console.makeMember();
     await make('apikeys', 'theirs', {});
@@ -100,6 +118,9 @@ describe("the console's tenancy", () => {
       model: { id: 'm' },
       engine: { preset: 'simulator' },
     });
+    await makePod('llm-1', 'llm');
+    await makePod('llm-2', 'llm');
+    await makePod('other-1', 'other');
     // Nothing listens there: what gets that far was allowed.
     const status = { url: 'http://127.0.0.1:9' };
     const at = `/apis/berth.dev/v1alpha1/namespaces/${member.namespace}/modeldeployments/llm/status`;
@@ -151,6 +172,87 @@ describe("the console's tenancy", () => {
         : call());
       expect(answer.status, JSON.stringify(answer.body)).to.equal(status);
     }).timeout(20_000);
+
+  it("restarts neither another deployment's replica, nor one whose disruption budget is spent", async () => {
+    const { namespace } = member;
+    const someone = await console.signIn(member.token);
+    const restart = (pod: string) =>
+      someone.call('POST', `/api/namespaces/${namespace}/deployments/llm/replicas/${pod}/restart`);
+    expect((await restart('other-1')).status).to.equal(404);
+    const budget = await console.kube(
+      'POST',
+      `/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets`,
+      {
+        metadata: { name: 'llm-2' },
+        spec: { maxUnavailable: 1, selector: { matchLabels: { replica: 'llm-2' } } },
+      },
+    );
+    expect(budget.status, JSON.stringify(budget.body)).to.equal(201);
+    // No controller has counted its pods, so it allows nothing.
+    const answer = await restart('llm-2');
+    expect([answer.status, answer.body.error.code]).to.deep.equal([409, 'conflict']);
+    expect(answer.body.error.message).to.include('llm-2 stays: its disruption budget');
+  });
+
+  it('shows a viewer the history, and lets it roll back and restart nothing', async () => {
+    const { namespace } = member;
+    const rbac = '/apis/rbac.authorization.k8s.io/v1';
+    const llm = await console.kube(
+      'GET',
+      `/apis/berth.dev/v1alpha1/namespaces/${namespace}/modeldeployments/llm`,
+    );
+    const made = [
+      await console.kube('POST', `${rbac}/namespaces/${namespace}/roles`, {
+        metadata: { name: 'viewer' },
+        rules: [
+          {
+            apiGroups: ['berth.dev'],
+            resources: ['modeldeployments', 'workspaces'],
+            verbs: ['get', 'list', 'watch'],
+          },
+          { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] },
+          { apiGroups: ['apps'], resources: ['controllerrevisions'], verbs: ['list'] },
+        ],
+      }),
+      await console.kube('POST', `/api/v1/namespaces/${namespace}/serviceaccounts`, {
+        metadata: { name: 'viewer' },
+      }),
+      await console.kube('POST', `${rbac}/namespaces/${namespace}/rolebindings`, {
+        metadata: { name: 'viewer' },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'viewer' },
+        subjects: [{ kind: 'ServiceAccount', name: 'viewer', namespace }],
+      }),
+      await console.kube('POST', `/apis/apps/v1/namespaces/${namespace}/controllerrevisions`, {
+        metadata: {
+          name: 'llm-1',
+          labels: revisionLabels('llm'),
+          ownerReferences: [controllerReference(llm.body)],
+        },
+        data: { spec: { ...llm.body.spec, concurrency: 7 } },
+        revision: 1,
+      }),
+    ];
+    for (const { status, body } of made) expect(status, JSON.stringify(body)).to.equal(201);
+    const viewer = await console.signIn(await console.makeToken(namespace, 'viewer'), namespace);
+    const call = (method: string, path: string, body?: unknown) =>
+      viewer.call(method, `/api/namespaces/${namespace}/deployments/llm/${path}`, body);
+    const history = await call('GET', 'history');
+    expect(history.status, JSON.stringify(history.body)).to.equal(200);
+    expect(history.body.revisions).to.have.length(1);
+    const { version } = history.body;
+    for (const [path, body] of [
+      ['rollback', { revision: 1, version }],
+      ['restart', undefined],
+      ['replicas/llm-2/restart', undefined],
+    ] as const) {
+      const answer = await call('POST', path, body);
+      expect([path, answer.status]).to.deep.equal([path, 403]);
+    }
+    const someone = await console.signIn(member.token);
+    const path = `/api/namespaces/${namespace}/deployments/llm/rollback`;
+    const rolledBack = await someone.call('POST', path, { revision: 1, version });
+    expect(rolledBack.status, JSON.stringify(rolledBack.body)).to.equal(200);
+  });
 
   it('does not reveal other namespaces to non-members', async () => {
     const { body } = await stranger.call('GET', '/api/session');

@@ -225,6 +225,7 @@ Its log: berth logs chat -n team
       for (const [limits, message] of [
         [{ budget: 'much' }, /^--budget must be a decimal/],
         [{ budget: '5/year' }, /^--budget /],
+        [{ budget: '5/month/week' }, /^--budget /],
         [{ owner: 'a b' }, /^--owner must be letters/],
         [{ deployments: '' }, /^--deployments /],
       ] as const)

@@ -4,8 +4,7 @@ import { printHistory, rollBack } from '../../../cli/deployment/history.ts';
 import { restart } from '../../../cli/deployment/restart.ts';
 import { readCommandLine } from '../../../cli/framework/command-line.ts';
 import type { Failure } from '../../../cli/framework/failure.ts';
-import { passSecond } from '../../support/poll.ts';
-import { type RecordedSpecs, recordSpecs } from '../operator/recorded-specs.ts';
+import { createSecondHand, type RecordedSpecs, recordSpecs } from '../operator/recorded-specs.ts';
 import { type MemoryTarget, recordOutput, startMemoryTarget } from './memory-target.ts';
 
 const MODELS = 'modeldeployments.berth.dev';
@@ -23,9 +22,10 @@ describe('berth history, rollback and restart', function () {
   this.timeout(60_000);
   let target: MemoryTarget;
   let specs: RecordedSpecs;
+  const { now, passSecond } = createSecondHand();
   beforeEach(async () => {
-    target = await startMemoryTarget();
-    specs = recordSpecs(target);
+    target = await startMemoryTarget(now);
+    specs = recordSpecs(target, { now });
     const spec = { kind: 'LLM', model: { id: 'qwen' }, engine: { preset: 'simulator' } };
     const metadata = { ...CHAT };
     const object = { apiVersion: 'berth.dev/v1alpha1', kind: 'ModelDeployment', metadata, spec };
@@ -36,8 +36,7 @@ describe('berth history, rollback and restart', function () {
   afterEach(() => target.close());
 
   const change = async (spec: object, manager = 'kubectl') => {
-    // Kubernetes does not order writers of the same second.
-    if (manager !== 'kubectl') await passSecond();
+    passSecond();
     target.api.patch(MODELS, CHAT, { spec }, { type: 'merge', manager });
     await specs.record('chat');
   };
@@ -71,11 +70,12 @@ describe('berth history, rollback and restart', function () {
     const { out } = await run('rollback', ['chat']);
     expect(out).to.include('revision 1 again').and.include('concurrency: 4 -> not set');
     expect(readSpec()).to.include({ replicas: 3, paused: true }).and.not.have.property('concurrency');
+    passSecond();
     await specs.record('chat');
     const { output, printed } = recordOutput(true);
     await printHistory(target, 'chat', output);
     expect((JSON.parse(printed.out) as { revision: number }[]).map(({ revision }) => revision)).to.deep.equal(
-      [3, 2],
+      [3, 2, 1],
     );
   });
 
@@ -149,6 +149,18 @@ describe('berth history, rollback and restart', function () {
     expect((readSpec().rollout as { revision: string }).revision).to.match(/^restarted-20/);
     await change({ paused: true });
     expect((await refusal(run('restart', ['chat']))).message).to.include('resume');
+    await change({ paused: false, replicas: 0 });
+    expect((await refusal(run('restart', ['chat']))).message).to.include('spec.replicas is 0');
+  });
+
+  it('sends whoever restarts an adapter to its base', async () => {
+    target.api.store.put(MODELS, {
+      ...target.api.get(MODELS, CHAT),
+      metadata: { ...CHAT, name: 'sql' },
+      spec: { kind: 'LLM', model: { id: 'sql' }, adapterOf: { deployment: 'chat' } },
+    });
+    for (const args of [['sql'], ['sql', '--replica', 'chat-1']])
+      expect((await refusal(run('restart', args))).message).to.include('restart its base, chat');
   });
 
   describe('a replica', () => {
@@ -193,7 +205,9 @@ describe('berth history, rollback and restart', function () {
       addPod('chat-2', 'False');
       const { kind, message } = await refusal(run('restart', ['chat', '--replica', 'chat-1']));
       expect(kind).to.equal('not_ready');
-      expect(message).to.include('disruption budget');
+      expect(message).to.equal(
+        'chat-1 stays: its disruption budget lets no replica go now. Try again once all replicas are ready.',
+      );
       expect(readPod('chat-1').metadata.deletionTimestamp).to.equal(undefined);
       await run('restart', ['chat', '--replica', 'chat-2']);
       expect(readPod('chat-2').metadata.deletionTimestamp).not.to.equal(undefined);

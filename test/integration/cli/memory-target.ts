@@ -18,8 +18,8 @@ export interface MemoryTarget extends Target {
 
 const NAMESPACE = 'team';
 
-export async function startMemoryTarget(): Promise<MemoryTarget> {
-  const api = new MemoryApi({ types: readLocalTypes() });
+export async function startMemoryTarget(now?: () => Date): Promise<MemoryTarget> {
+  const api = new MemoryApi({ types: readLocalTypes(), now });
   api.store.put('namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } });
   const logs: MemoryTarget['logs'] = new Map();
   const server = await startApiServer({

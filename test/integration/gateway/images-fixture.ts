@@ -174,7 +174,7 @@ async function startEndpoint(
   });
   const peerRoutes = createPeerRoutes({
     token: PEER_TOKEN,
-    hopToken: null,
+    hops: null,
     reservations: new Reservations(slots),
     enginePool: pools.get(engineURL),
     isOpen: () => true,

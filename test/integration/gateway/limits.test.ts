@@ -1,9 +1,13 @@
 import { expect } from 'chai';
 import { hashApiKey } from '../../../api/identity.ts';
+import { ALL_ROUTES } from '../../../gateway/http/routes.ts';
+import type { StorageServices } from '../../../gateway/jobs/services.ts';
 import { publishWorkspace } from '../../../redis/publication/publication.ts';
+import { submitRequest } from '../../../redis/requests/request-calls.ts';
+import { readRequest } from '../../../redis/requests/request-record.ts';
 import { pollUntil } from '../../support/poll.ts';
 import { publishApiKey } from '../../support/publication.ts';
-
+import { PREFIX, publishMedia, submissionOf } from '../../support/request-fixture.ts';
 import { readEnvelope, startTextFixture, type TextFixture } from '../../support/text-fixture.ts';
 
 const PAST = 1_600_000_000;
@@ -115,7 +119,7 @@ describe('the limits of a key', () => {
       expect(error.message).to.match(message);
     });
 
-  it('answer 403 to a deployment that the key may not call, on every route, and name those that it may', async () => {
+  it('answer 403 to a deployment that the key may not call, and name those that it may', async () => {
     const key = await fixture.endpoint.makeKey({ dep: 'film,embed' });
     const headers = { authorization: `Bearer ${key}` };
     const error = await readEnvelope(await fixture.chat({}, { key }));
@@ -150,6 +154,39 @@ describe('the limits of a key', () => {
     expect([error.status, error.code]).to.deep.equal([503, 'insufficient_quota']);
     expect(error.headers.get('x-should-retry')).to.equal('false');
   });
+});
+
+describe('a key that may not call the deployment of a request gets 403, and leaves it as it is:', () => {
+  let fixture: TextFixture;
+  let id: string;
+  before(async () => {
+    const storage = { promptKey: () => null, requestPrefix: () => PREFIX } as Partial<StorageServices>;
+    fixture = await startTextFixture({ storage: storage as StorageServices });
+    const { redis } = fixture.connection;
+    const { namespace } = fixture.endpoint.config;
+    await publishMedia(redis, { namespace, name: 'film' });
+    const accepted = await submitRequest(redis, submissionOf({ namespace, deployment: 'film' }));
+    if (accepted.verdict !== 'accepted') throw new Error(accepted.verdict);
+    ({ id } = accepted);
+  });
+  after(() => fixture?.stop());
+
+  // Batches and files have their own tests; no engine remixes; the console alone reads inputs and retries.
+  const others = /^\/v1\/(files|batches|videos\/\{id\}\/remix)|\/(input|retry)$/;
+  for (const { method, path } of ALL_ROUTES.filter((each) => each.path.includes('{id}')))
+    if (!others.test(path))
+      it(`${method} ${path}`, async () => {
+        const { config, origin, makeKey } = fixture.endpoint;
+        const headers = { authorization: `Bearer ${await makeKey({ dep: config.name })}` };
+        const response = await fetch(origin + path.replace('{id}', id), { method, headers });
+        const error = await readEnvelope(response);
+        expect([error.status, error.code]).to.deep.equal([403, 'permission_denied']);
+        expect(error.message).to.equal(
+          `This API key may not call the deployment film. It may call: ${config.name}.`,
+        );
+        const record = await readRequest(fixture.connection.redis, config.namespace, id);
+        expect(record?.status).to.equal('queued');
+      });
 });
 
 describe('a deployment that does not serve', () => {

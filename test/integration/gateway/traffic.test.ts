@@ -1,6 +1,9 @@
-import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import { createServer, request as httpRequest, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import { hopToken } from '../../../api/identity.ts';
+import { hashApiKey, hopToken } from '../../../api/identity.ts';
+import { BusyTime } from '../../../gateway/capacity/busy-time.ts';
 import { createPeerRoutes } from '../../../gateway/capacity/peer-routes.ts';
 import { Slots } from '../../../gateway/capacity/replica-capacity.ts';
 import { Reservations } from '../../../gateway/capacity/reservations.ts';
@@ -23,7 +26,10 @@ describe('a deployment whose conversations another version shares', () => {
   let pools: Pools;
   let slots: Slots;
   let limit: number | null;
+  const busy = new BusyTime();
   let isOpen: boolean;
+  /** Whether v2 knows that the deployment names it. */
+  let isNamed: boolean;
   let addresses: string[];
   /** Where v2's gateway finds its engine. */
   let engineURL: string;
@@ -34,8 +40,11 @@ describe('a deployment whose conversations another version shares', () => {
     slots = new Slots(() => limit);
     const routes = createPeerRoutes({
       token: 'of-the-replicas-of-v2',
-      hopToken: hopToken(WORKSPACE_TOKEN, 'v2'),
-      reservations: new Reservations(slots),
+      hops: {
+        token: hopToken(WORKSPACE_TOKEN, 'v2'),
+        listPaths: () => (isNamed ? ['/v1/chat/completions'] : null),
+      },
+      reservations: new Reservations(slots, 60_000),
       get enginePool() {
         return pools.get(engineURL);
       },
@@ -54,6 +63,7 @@ describe('a deployment whose conversations another version shares', () => {
       readReplicas: async () => addresses,
       port,
       onResend: () => {},
+      busy,
       // A busy machine must not decide who answers.
       timeoutMs: 60_000,
     });
@@ -69,6 +79,7 @@ describe('a deployment whose conversations another version shares', () => {
   beforeEach(() => {
     limit = null;
     isOpen = true;
+    isNamed = true;
     // Two of its replicas, as far as others can tell.
     addresses = ['127.0.0.1', '127.0.0.2'];
     engineURL = engine.url;
@@ -139,6 +150,10 @@ describe('a deployment whose conversations another version shares', () => {
       const failed = await ask('Hi', { stream });
       expect([failed.status, failed.headers.get(VERSION)]).to.deep.equal([502, 'v2']);
     }
+    // Only what reached an engine counts.
+    const text = await fixture.endpoint.metrics.render();
+    expect(text).to.match(/version_requests_total\{version="v2",code="502"\} 2/);
+    expect(text).not.to.match(/version_requests_total\{[^}]*code="400"/);
     // They say nothing of this deployment's own engine.
     expect((await fixture.endpoint.metrics.engineErrors.get()).values).to.deep.equal([]);
   });
@@ -158,6 +173,16 @@ describe('a deployment whose conversations another version shares', () => {
     await pollUntil(async () => (await versionOf('Hi')) === 'v2', 'the addresses to be read again');
     engineURL = 'http://127.0.0.1:1';
     for (const stream of [false, true]) expect(await versionOf('Hi', { stream })).to.equal(own());
+  });
+
+  it('counts no error of its engines where it has no slot after a version is lost', async () => {
+    engineURL = 'http://127.0.0.1:1';
+    const before = await fixture.endpoint.metrics.engineErrors.get();
+    fixture.endpoint.config.concurrency = 0;
+    const response = await ask('Hi');
+    fixture.endpoint.config.concurrency = null;
+    expect(response.status).to.be.oneOf([429, 503]);
+    expect((await fixture.endpoint.metrics.engineErrors.get()).values).to.deep.equal(before.values);
   });
 
   it('continues a broken stream at another replica of its version, not here', async () => {
@@ -180,6 +205,9 @@ describe('a deployment whose conversations another version shares', () => {
     const long = await ask('Hi', { stream: true, max_tokens: 200 });
     expect(long.headers.get(VERSION)).to.equal('v2');
     expect(slots.inflight).to.equal(1);
+    // It does not scale to zero meanwhile.
+    const { activeAt } = busy.read();
+    await pollUntil(() => busy.read().activeAt > activeAt, 'it to be active still');
     expect(await versionOf('Hi')).to.equal(own());
     await long.body!.cancel();
     await pollUntil(() => slots.inflight === 0, 'the slot to be free');
@@ -187,14 +215,58 @@ describe('a deployment whose conversations another version shares', () => {
     expect(await versionOf('Hi')).to.equal('v2');
   });
 
-  it('lends no slot to whoever lacks the token', async () => {
-    const address = gateway.address() as { port: number };
-    for (const token of ['', 'of-the-workspace', hopToken(WORKSPACE_TOKEN, 'v3')]) {
-      const response = await fetch(`http://127.0.0.1:${address.port}/internal/reservations`, {
-        method: 'POST',
-        headers: { 'x-berth-peer-token': token },
-      });
-      expect(response.status).to.equal(404);
+  it('answers lines of batches here, whose slot they have', async () => {
+    const { requests } = await engine.readControl();
+    const line = await fixture.endpoint.lines.run({
+      path: '/v1/chat/completions',
+      body: JSON.stringify({ messages: [{ role: 'user', content: 'Hi' }] }),
+      sha256: hashApiKey(fixture.key),
+      signal: AbortSignal.timeout(60_000),
+    });
+    expect(line.status).to.equal(200);
+    expect((await engine.readControl()).requests).to.equal(requests);
+  });
+
+  const send = (path: string, token: string, headers: Record<string, string> = {}) =>
+    fetch(`http://127.0.0.1:${(gateway.address() as AddressInfo).port}${path}`, {
+      method: 'POST',
+      headers: { 'x-berth-peer-token': token, ...headers },
+    });
+
+  it('lends no slot to whoever lacks the token, nor with it while no deployment names the version', async () => {
+    for (const token of ['', 'of-the-workspace', hopToken(WORKSPACE_TOKEN, 'v3')])
+      expect((await send('/internal/reservations', token)).status).to.equal(404);
+    isNamed = false;
+    expect((await send('/internal/reservations', hopToken(WORKSPACE_TOKEN, 'v2'))).status).to.equal(404);
+    expect(await versionOf('Hi')).to.equal(own());
+  });
+
+  it('releases a slot once the connection that asked for it is closed', async () => {
+    const before = slots.inflight;
+    const { port } = gateway.address() as AddressInfo;
+    const request = httpRequest({
+      port,
+      path: '/internal/reservations',
+      method: 'POST',
+      headers: { 'x-berth-peer-token': hopToken(WORKSPACE_TOKEN, 'v2') },
+    });
+    const [response] = await once(request.end(), 'response');
+    expect([response.statusCode, slots.inflight]).to.deep.equal([201, before + 1]);
+    request.destroy();
+    await pollUntil(() => slots.inflight === before, 'the slot to be free');
+  });
+
+  it('sends requests of other deployments only to routes of the endpoint, not to the rest of the engine', async () => {
+    const token = hopToken(WORKSPACE_TOKEN, 'v2');
+    for (const path of [
+      '/sleep',
+      '/v1/unload_lora_adapter',
+      '/v1/chat/completions/../../sleep',
+      '/v1/models',
+    ]) {
+      const reserved = await send('/internal/reservations', token);
+      const headers = { 'x-berth-reservation': reserved.headers.get('x-berth-reservation')! };
+      expect((await send(`/internal/engine${path}`, token, headers)).status).to.equal(404);
     }
   });
 });

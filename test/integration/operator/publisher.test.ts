@@ -11,6 +11,7 @@ import type {
   WantedCredential,
 } from '../../../operator/publish/desired-state.ts';
 import { Publisher } from '../../../operator/publish/publisher.ts';
+import { type RememberedBudget, readBudget } from '../../../redis/admission/budgets.ts';
 import { connectRedis, type RedisConnection } from '../../../redis/client.ts';
 import { libraryIsLoaded } from '../../../redis/library.ts';
 import { publishApiKeys, publishDeployment, publishHost } from '../../../redis/publication/publication.ts';
@@ -76,7 +77,8 @@ class FakeDesiredState implements DesiredState {
   keepInputsMs = () => null;
   currency = () => null;
   owners = () => new Map();
-  budgets = () => [];
+  remembered: RememberedBudget[] = [];
+  budgets = () => this.remembered;
   creditMicros = () => this.credit;
   needsUser = (namespace: string) => this.names(namespace).length > 0;
 }
@@ -92,7 +94,7 @@ describe('publishing to Redis', () => {
   /** Whether Redis held each deployment just when its publication changed. */
   let held: Promise<boolean>[];
 
-  const start = (line?: Line, checkIntervalMs = 50) => {
+  const start = (line?: Line, checkIntervalMs = 50, now = Date.now) => {
     publisher = new Publisher({
       connection: line ? connectBadly(connection, line, seedRandom(1)) : connection,
       desired,
@@ -100,6 +102,7 @@ describe('publishing to Redis', () => {
       masterKey: 'master',
       allowVolatileQueue: false,
       log: silentLog,
+      now,
       // With a faulty connection nothing is repaired periodically, so that every fault is seen.
       checkIntervalMs: line ? 3_600_000 : checkIntervalMs,
       auditIntervalMs: line ? 3_600_000 : 50,
@@ -226,6 +229,26 @@ describe('publishing to Redis', () => {
     await pollUntil(async () => (await readEpoch(connection.redis)) !== null);
     expect((await published('team-a', 'chat'))?.name).to.equal('chat');
     expect(await libraryIsLoaded(connection.redis)).to.equal(true);
+  });
+
+  it('restores what budgets have spent after Redis lost it, and of a namespace once that may be read', async () => {
+    const at = Date.parse('2026-11-15T12:00:00Z');
+    const holder = { kind: 'key', name: 'mine' } as const;
+    const budget = { micros: 100, period: 'Month', warnAt: [] } as const;
+    const periodEndsAt = Date.parse('2026-12-01T00:00:00Z');
+    desired.add('team-a', 'chat');
+    desired.add('team-b', 'chat');
+    desired.hidden.add('team-b');
+    desired.remembered = [{ holder, budget, spentMicros: 70, periodEndsAt }];
+    const spentOf = async (namespace: string) =>
+      (await readBudget(connection.redis, namespace, { holder, budget, at })).spentMicros;
+    start(undefined, 50, () => at);
+    await pollUntil(async () => (await readEpoch(connection.redis)) !== null);
+    expect([await spentOf('team-a'), await spentOf('team-b')]).to.deep.equal([70, 0]);
+    expect([publisher.isRestored('team-a'), publisher.isRestored('team-b')]).to.deep.equal([true, false]);
+    desired.hidden.clear();
+    await pollUntil(() => publisher.isRestored('team-b'));
+    expect([await spentOf('team-a'), await spentOf('team-b')]).to.deep.equal([70, 70]);
   });
 
   it('refuses queueing in every workspace while Redis is not durable, and allows it afterwards', async () => {

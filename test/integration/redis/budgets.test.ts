@@ -134,7 +134,7 @@ describe('budgets', () => {
       chargeWorkspace(stack.redis, { namespace, token, micros, budgets });
     const token = newToken();
     for (let i = 0; i < 2; i++) expect(await charge(60, token)).to.equal(null);
-    expect(await charge(41)).to.deep.include({ kind: 'key', name: key.name, micros: 100 });
+    expect(await charge(41)).to.deep.include({ kind: 'key', name: key.name, micros: 100, leftMicros: 40 });
     expect(await charge(40)).to.equal(null);
     expect(await charge(0), 'nothing is left').to.include({ kind: 'key' });
     await setTime(stack.redis, AFTER);
@@ -167,7 +167,8 @@ describe('budgets', () => {
     };
     const accepted = await submit(60);
     if (accepted.verdict !== 'accepted') throw new Error(accepted.verdict);
-    expect(await submit(41)).to.deep.include({ verdict: 'budget' });
+    const refused = await submit(41);
+    expect(refused.verdict === 'budget' && refused.budget).to.include({ name: key.name, leftMicros: 40 });
     expect(await spentOf('key', key.name, BEFORE)).to.equal(60);
     await setTime(stack.redis, AFTER);
     await submit(10);
@@ -210,6 +211,24 @@ describe('budgets', () => {
     expect(await listWarnings(), 'of the next period').to.have.length(3);
   });
 
+  it('warn again of a raised amount in the same period, also after a charge with the earlier one', async () => {
+    const budget: Budget = { ...MONTH, warnAt: [50] };
+    const key = await makeKey({ budget });
+    const textOf = async ({ ask }: Key) => (await ask()).budgets!.text;
+    const earlier = await textOf(key);
+    const raised = await textOf(await makeKey({ n: key.name, budget: { ...budget, micros: 200 } }));
+    const settleWith = (budgets: string, micros: number) =>
+      settle(stack.redis, { namespace, sha256: key.sha256, tokens: 0, micros, token: newToken(), budgets });
+    await settleWith(earlier, 60);
+    await settleWith(raised, 20);
+    await settleWith(earlier, 10);
+    await settleWith(raised, 20);
+    await settleWith(earlier, 1);
+    const events = await takeEvents(stack.redis, namespace, { limit: 50, leaseMs: 0 });
+    const amounts = events.map(({ body }) => JSON.parse(body).data.amount as string);
+    expect(amounts.sort()).to.deep.equal(['0.0001', '0.0002']);
+  });
+
   it('send a warning to endpoints that list it alone, and one mail to the owner of the workspace', async () => {
     const key = await makeKey({ budget: { ...MONTH, warnAt: [50] } });
     await spend(key, 60);
@@ -237,6 +256,21 @@ describe('budgets', () => {
     );
   });
 
+  it('are in a mail as texts and numbers, whatever a tenant wrote', () => {
+    const strange = { toString: 1, valueOf: 1 };
+    const data = {
+      budget: strange,
+      name: strange,
+      threshold: [strange],
+      spent: null,
+      period_ends_at: strange,
+    };
+    const mail = { delivery: '', event: '', type: 'budget.warning', request: '', url: '', error: '', at: 0 };
+    expect(composeFailureMail(namespace, { ...mail, body: JSON.stringify({ data }) }).text).to.match(
+      /^The budget of the API key \? has reached \? %: \? of \? per \? are spent\.\n/,
+    );
+  });
+
   it('keep what the status said when Redis lost its data, and do not warn again', async () => {
     const budget: Budget = { ...MONTH, warnAt: [50, 80] };
     const key = await makeKey({ budget });
@@ -259,6 +293,33 @@ describe('budgets', () => {
     await restore(endsAt);
     expect((await key.ask()).budgets?.leftMicros, 'a counter that exists stays').to.equal(20);
   });
+
+  for (const [what, write] of [
+    ['no number', (counter: string) => stack.redis.set(counter, 'abc')],
+    ['a hash', (counter: string) => stack.redis.hset(counter, 'a', 'b')],
+    ['the largest number', (counter: string) => stack.redis.set(counter, '9223372036854775807')],
+    ['a negative one', (counter: string) => stack.redis.set(counter, '-5')],
+  ] as const)
+    it(`are restored where a tenant wrote ${what}, and those beside it`, async () => {
+      const at = Date.parse(BEFORE);
+      const keys = [await makeKey({ budget: MONTH }), await makeKey({ budget: MONTH })] as const;
+      const holders = keys.map(({ name }) => ({ kind: 'key', name }) as const);
+      const counters = workKeys(namespace);
+      await write(counters.spent(nameCounter(holders[0]!, 'Month', at)));
+      await stack.redis.hset(counters.warned(nameCounter(holders[0]!, 'Month', at)), 'a', 'b');
+      const { endsAt: periodEndsAt } = findPeriod('Month', at);
+      const budget: Budget = { ...MONTH, warnAt: [50] };
+      const budgets = holders.map((holder) => ({ holder, budget, spentMicros: 70, periodEndsAt }));
+      const strange = [Number.NaN, 1e300].map((spentMicros) => ({ ...budgets[1]!, spentMicros }));
+      await restoreBudgets(stack.redis, namespace, { budgets: [...strange, ...budgets], at });
+      for (const key of keys) {
+        expect((await key.ask()).budgets?.leftMicros, key.name).to.equal(30);
+        await spend(key, 1);
+      }
+      expect(await listWarnings()).to.deep.equal([]);
+      for (const holder of holders)
+        expect(await stack.redis.pttl(counters.spent(nameCounter(holder, 'Month', at)))).to.be.above(0);
+    });
 
   it('name the deployments that a key may call', async () => {
     expect((await (await makeKey({ dep: 'chat,embed' })).ask()).deployments).to.deep.equal(['chat', 'embed']);
@@ -306,20 +367,12 @@ describe('budgets', () => {
       ]);
       return Object.fromEntries(calls.filter(([name]) => !['info', 'config', 'get'].includes(String(name))));
     };
-    expect(await commandsOf(await makeKey())).to.deep.equal({
-      ...{
-        fcall: 3,
-        time: 3,
-        hget: 3,
-        getrange: 1,
-        incr: 1,
-        pttl: 1,
-        set: 2,
-        incrby: 3,
-        expire: 1,
-        exists: 1,
-      },
-    });
+    const others = {
+      ...{ fcall: 3, time: 3, getrange: 1, incr: 1, pttl: 1, set: 2, incrby: 3, expire: 1, exists: 1 },
+    };
+    expect(await commandsOf(await makeKey())).to.deep.equal({ ...others, hget: 3 });
+    const owned = await commandsOf(await makeKey({ own: 'team' }));
+    expect(owned, 'an owner without a budget').to.deep.equal({ ...others, hget: 2, hmget: 1 });
   });
 
   for (const text of [

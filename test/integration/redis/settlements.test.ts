@@ -1,6 +1,8 @@
 import { expect } from 'chai';
+import { nameCounter } from '../../../api/budget.ts';
 import { workKeys } from '../../../api/redis-keys.ts';
-import { Settlements } from '../../../gateway/account/settlements.ts';
+import type { AdmittedBudgets } from '../../../gateway/account/account.ts';
+import { Settlements, type SettlementTiming } from '../../../gateway/account/settlements.ts';
 import { createLog } from '../../../gateway/telemetry/log.ts';
 import { createMetrics, type GatewayMetrics } from '../../../gateway/telemetry/metrics.ts';
 import { settle } from '../../../redis/admission/admission-calls.ts';
@@ -46,12 +48,12 @@ describe('the settlement of usage', () => {
     settlements = open();
   });
 
-  const open = () =>
+  const open = (timing: Partial<SettlementTiming> = {}) =>
     new Settlements({
       redis: tenant.redis,
       log: createLog('silent'),
       metrics,
-      timing: { collectMs: 1, backoff: { baseMs: 5, maxMs: 20 } },
+      timing: { collectMs: 1, backoff: { baseMs: 5, maxMs: 20 }, ...timing },
     });
   const dayKey = () => workKeys(namespace).tpd(sha256, Math.floor(Date.now() / DAY_MS));
   const readTokens = async () => Number((await stack.redis.get(dayKey())) ?? 0);
@@ -80,6 +82,60 @@ describe('the settlement of usage', () => {
       expect(await readTokens()).to.equal(3);
       expect(await readSpent()).to.equal(5);
     });
+
+  describe('of a key with a budget', () => {
+    const NEVER_MS = 1_000_000;
+    const text = (name: string) => `key:${name},100000000,Month`;
+    const budgetsOf = (fields: Partial<AdmittedBudgets> = {}): AdmittedBudgets => ({
+      ...{ text: text('a'), leftMicros: 100_000_000, asOf: performance.now() },
+      ...fields,
+    });
+    const longAgo = () => budgetsOf({ asOf: performance.now() - 60_000 });
+    const chargeOne = (budgets: AdmittedBudgets) =>
+      settlements.charge({ namespace, keyHash: sha256, tokens: 1, price: 1, budgets });
+    const spentOf = async (name: string) => {
+      const counter = nameCounter({ kind: 'key', name }, 'Month', Date.now());
+      return Number(await stack.redis.get(workKeys(namespace).spent(counter)));
+    };
+    const countSettled = async () => (await stack.redis.keys(workKeys(namespace).settled('*'))).length;
+    beforeEach(() => {
+      settlements = open({ collectMs: NEVER_MS });
+    });
+    afterEach(() => settlements.close());
+
+    it('is batched however long the requests took, while others of the key are admitted', async () => {
+      settlements.note(sha256, budgetsOf());
+      for (let index = 0; index < 50; index++) chargeOne(longAgo());
+      await settlements.close();
+      expect(await countSettled()).to.equal(1);
+      expect(await spentOf('a')).to.equal(50);
+    });
+
+    it('is sent at once if nothing was heard of the budget for a while', async () => {
+      settlements.note(sha256, longAgo());
+      chargeOne(longAgo());
+      await pollUntil(async () => (await spentOf('a')) === 1);
+    });
+
+    it('is sent at once if it is much of what is left', async () => {
+      settlements.note(sha256, budgetsOf({ leftMicros: 63 }));
+      chargeOne(budgetsOf({ asOf: performance.now() - 1 }));
+      await pollUntil(async () => (await spentOf('a')) === 1);
+    });
+
+    it('goes to the budgets that Redis named last', async () => {
+      settlements.note(sha256, budgetsOf({ text: text('b') }));
+      chargeOne(longAgo());
+      await settlements.close();
+      expect([await spentOf('a'), await spentOf('b')]).to.deep.equal([0, 1]);
+      settlements = open({ collectMs: NEVER_MS });
+      settlements.note(sha256, budgetsOf({ text: text('b') }));
+      settlements.note(sha256, null);
+      chargeOne(longAgo());
+      await settlements.close();
+      expect(await spentOf('a'), 'the key has none any more').to.equal(1);
+    });
+  });
 
   it('does not grow beyond what is exact', async () => {
     for (let index = 0; index < 4; index++) charge(Number.MAX_SAFE_INTEGER, 1e300);

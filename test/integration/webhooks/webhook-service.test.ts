@@ -107,8 +107,8 @@ describe('webhooks of real requests', () => {
 
   for (const [how, earlyMs] of [
     ['in time', 0],
-    // Node's timers may end up to a millisecond early: so much earlier stands for all of these moments.
-    ['in time though timers end early', 50],
+    // Node's may by 1 ms; a few more, since those of a busy machine end late.
+    ['in time though timers end early', 5],
   ] as const)
     it(`delivers what found no room ${how}, without another event or a scan`, async () => {
       const inTime = globalThis.setTimeout;

@@ -121,6 +121,8 @@ const MODELS: Manifest[] = [
   model('an unknown kind', ofKind('Audio')),
   model('a kind that is a number', llm({ kind: 5 })),
   model('a JSON body that no gateway can hold', llm({ limits: { jsonBody: '161Mi' } })),
+  model('a file of a batch that no sidecar can hold', llm({ limits: { batchFile: '1025Mi' } })),
+  model('an upload of a batch that takes too long', llm({ limits: { batchUploadTimeout: '25d' } })),
   model('no model id', llm({ model: {} })),
   model('an empty model id', llm({ model: { id: '' } })),
   model('a model id that is too long', llm({ model: { id: 'm'.repeat(201) } })),
@@ -192,6 +194,7 @@ const MODELS: Manifest[] = [
   ),
   model('traffic with a weight below nothing', llm({ traffic: shares(['v2', -1]) })),
   model('traffic of images', ofKind('Image', { traffic: shares(['v2', 10]) })),
+  model('traffic of embeddings', ofKind('Embedding', { traffic: shares(['v2', 10]) })),
   model('traffic of an adapter', adapter({ traffic: shares(['v2', 10]) })),
   model('an adapter of another base', adapter({ adapterOf: { deployment: 'other' } }), { before: adapter() }),
   model(

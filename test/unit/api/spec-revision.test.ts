@@ -29,6 +29,7 @@ describe('a revision of a spec', () => {
       { ...SPEC, replicas: 3 },
       { ...SPEC, paused: true },
       { ...SPEC, scaling: { min: 0, max: 8 } },
+      { ...SPEC, traffic: [{ deployment: 'other', weight: 1 }] },
       { ...SPEC, rollout: { revision: 'restarted-2026-11-30T10:00:00Z' } },
       { ...SPEC, resilience: { continueStreams: false }, rollout: { maxSurge: 0 } },
     ];
@@ -36,18 +37,34 @@ describe('a revision of a spec', () => {
       expect(isSameSpec(SPEC, other), JSON.stringify(other)).to.equal(true);
       expect(specVersion(other)).to.equal(specVersion(SPEC));
     }
+    expect(specVersion({ engine: SPEC.engine, model: SPEC.model, kind: SPEC.kind })).to.equal(
+      specVersion(SPEC),
+    );
     expect(isSameSpec(SPEC, { ...SPEC, concurrency: 4 })).to.equal(false);
     expect(isSameSpec(SPEC, { ...SPEC, rollout: { maxSurge: 1 } })).to.equal(false);
   });
 
   it('is restored in the present size, and restarts nothing for an old restart', () => {
-    const now = { ...SPEC, scaling: { min: 1, max: 8 }, paused: true, rollout: { revision: 'second' } };
-    const old = { ...SPEC, concurrency: 2, replicas: 5, rollout: { maxSurge: 1, revision: 'first' } };
+    const now = {
+      ...SPEC,
+      scaling: { min: 1, max: 8 },
+      paused: true,
+      traffic: [1],
+      rollout: { revision: 'second' },
+    };
+    const old = {
+      ...SPEC,
+      concurrency: 2,
+      replicas: 5,
+      traffic: [2],
+      rollout: { maxSurge: 1, revision: 'first' },
+    };
     expect(restoreSpec(now, old)).to.deep.equal({
       ...SPEC,
       concurrency: 2,
       scaling: { min: 1, max: 8 },
       paused: true,
+      traffic: [1],
       rollout: { maxSurge: 1, revision: 'second' },
     });
     expect(restoreSpec({ ...SPEC, concurrency: 3 }, SPEC)).to.deep.equal(SPEC);
@@ -68,17 +85,23 @@ describe('a revision of a spec', () => {
     expect(readRevision({ ...object, data: { spec: 'none' } }, 'u1')).to.equal(undefined);
   });
 
+  it('is read without defaults, which an earlier version may have stored', () => {
+    const metadata = { name: 'chat-1', ownerReferences: [{ uid: 'u1', controller: true }] };
+    const spec = { ...SPEC, resilience: { continueStreams: false } };
+    expect(readRevision({ metadata, revision: 1, data: { spec } }, 'u1')!.spec).to.deep.equal(SPEC);
+  });
+
   it('is gone back to by default where it differs from the spec of now', () => {
     const old = { ...SPEC, concurrency: 2 };
     const revisions = [revision(1, old), revision(2, SPEC)];
     expect(findPrevious(revisions, SPEC)?.number).to.equal(1);
     // Not recorded yet.
     expect(findPrevious(revisions, { ...SPEC, concurrency: 9 })?.number).to.equal(2);
-    expect(findPrevious([revision(1, { ...SPEC, replicas: 2 })], SPEC)).to.equal(undefined);
+    expect(findPrevious([revision(1, SPEC)], { ...SPEC, replicas: 2 })).to.equal(undefined);
   });
 
   it('is shown with what it changed, and what going back changes now', () => {
-    const { entries } = describeHistory({ ...SPEC, concurrency: 3 }, [
+    const entries = describeHistory({ ...SPEC, concurrency: 3 }, [
       revision(1, SPEC),
       revision(2, { ...SPEC, concurrency: 2 }),
     ]);
@@ -89,6 +112,20 @@ describe('a revision of a spec', () => {
     expect(entries[0]!.change!.changes).to.deep.equal([{ field: 'concurrency', before: null, after: '2' }]);
     expect(entries[0]!.rollback.changes).to.deep.equal([{ field: 'concurrency', before: '3', after: '2' }]);
     expect(entries[1]!.change).to.equal(null);
+  });
+
+  it('is compared with the one before it, also after a rollback', () => {
+    const bobs = { ...SPEC, concurrency: 2 };
+    const carols = { ...bobs, storage: { input: { retention: '1h' } } };
+    const revisions = [revision(1, SPEC), revision(2, bobs), revision(3, carols), revision(4, bobs)];
+    const entries = describeHistory(bobs, revisions);
+    expect(entries.map(({ isCurrent, change }) => [isCurrent, change?.changes[0]?.field])).to.deep.equal([
+      [true, 'storage'],
+      [false, 'storage'],
+      [false, 'concurrency'],
+      [false, undefined],
+    ]);
+    expect(entries[2]!.rollback.changes).to.deep.equal([]);
   });
 });
 
@@ -149,6 +186,7 @@ describe('a restart of all replicas', () => {
 
   it('is refused where there are none', () => {
     expect(describeRestart('chat', { paused: true }, now).refusal).to.include('resume');
+    expect(describeRestart('chat', { paused: false, replicas: 0 }, now).refusal).to.include('replicas is 0');
     const adapter = { paused: false, adapterOf: { deployment: 'base' } };
     expect(describeRestart('sql', adapter, now).refusal).to.include('base');
   });

@@ -125,7 +125,7 @@ describe("the console's page", () => {
     expect(describePlace(place)).to.equal('Position 3 of 1,200, starts in about 3 min');
     expect(describePlace({ ...place, startsInMs: null })).to.equal('Position 3 of 1,200');
     expect(describePlace({ ...place, position: null })).to.equal('1,200 requests are queued');
-    expect(describePlace({ position: 4, queued: 3, startsInMs: null })).to.equal('Position 4 of 4');
+    expect(describePlace({ ...place, position: null, queued: 1 })).to.equal('1 request is queued');
   });
 
   it('shows dates as Americans do, and 24 hours a day', () => {

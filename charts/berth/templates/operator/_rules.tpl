@@ -22,7 +22,7 @@
 # Former specs of ModelDeployments.
 - apiGroups: [apps]
   resources: [controllerrevisions]
-  verbs: [list, create, patch, delete]
+  verbs: [list, create, delete]
 # Where an admission webhook refuses changes of a Deployment.
 - apiGroups: [apps]
   resources: [deployments/scale]

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { type AdmissionTerms, decideAdmission } from '../../../../gateway/auth/admission-decision.ts';
+import { refuseCharge } from '../../../../gateway/auth/key-scope.ts';
 import type { Admission } from '../../../../redis/admission/admission-calls.ts';
 
 const NOW = 1_000_000;
@@ -85,7 +86,7 @@ describe('the decision on an admission', () => {
     period: 'Week',
     endsAt: 1_796_083_200,
   } as const;
-  const budgets = { text: 'owner:search,5000000,Week', tightest, leftMicros: 0 };
+  const budgets = { text: 'owner:search,5000000,Week', tightest, leftMicros: 0, isCreditGone: false };
 
   it('names the budget that is used up, and when its next period begins', () => {
     const used: Partial<Admission> = { verdict: 'credit', creditLeft: false, budgets };
@@ -102,6 +103,19 @@ describe('the decision on an admission', () => {
     expect(decide({ ...used, budgets: { ...budgets, leftMicros: 1 } })!.text).to.match(/workspace's credit/);
   });
 
+  it('says what a request costs and what is left, where its price does not fit', () => {
+    const own = { ...tightest, kind: 'key' as const };
+    const refusal = refuseCharge({ ...own, leftMicros: 500_000 }, 1_500_000);
+    expect([refusal.status, refusal.code]).to.deep.equal([402, 'insufficient_quota']);
+    expect(refusal.message).to.equal(
+      'This request costs 1.5, but the budget of this API key has 0.5 left of 5 per week. The next period begins at 2026-12-01T00:00:00Z.',
+    );
+    for (const leftMicros of [0, undefined])
+      expect(refuseCharge({ ...own, ...(leftMicros === 0 && { leftMicros }) }, 1).message).to.match(
+        /^The budget of this API key is used up: 5 per week\./,
+      );
+  });
+
   it('adds the money that is not settled yet', () => {
     const left: Partial<Admission> = { budgets: { ...budgets, leftMicros: 10 } };
     expect(decide(left, { unsettledMicros: 9 })).to.equal(null);
@@ -115,6 +129,10 @@ describe('the decision on an admission', () => {
       retryAfter: undefined,
       text: 'This API key may not call the deployment film. It may call: chat, embed.',
     });
+    const many = Array.from({ length: 20 }, (_, index) => `d${index}`);
+    expect(decide({ deployments: many }, { deployment: 'film' })!.text).to.match(
+      /may call: d0, d1, d2, d3, d4 and 15 more\.$/,
+    );
     expect(decide(scoped, { deployment: 'chat' })!.code).to.equal('insufficient_quota');
     expect(decide({ deployments: ['chat'] }, { deployment: 'chat' })).to.equal(null);
   });

@@ -53,6 +53,18 @@ describe('what a replica counts of its work', () => {
     expect(after.activeAt).to.equal(clock.date().getTime() - 300);
   });
 
+  it('is not idle during work elsewhere, which is no load', async () => {
+    const before = busy.read();
+    const leave = busy.stay();
+    await clock.advance(5_000);
+    expect(busy.read()).to.deep.equal({ ...before, activeAt: clock.date().getTime() });
+    leave();
+    leave();
+    await clock.advance(1_000);
+    expect(busy.read()).to.deep.equal({ ...before, activeAt: clock.date().getTime() - 1_000 });
+    expect(busy.level).to.equal(0);
+  });
+
   it('does not change while nothing happens, and restarts under another name', async () => {
     const words = JSON.stringify(busy.read());
     await clock.advance(3_600_000);

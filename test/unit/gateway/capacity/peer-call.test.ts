@@ -54,6 +54,14 @@ describe('a question to a peer', () => {
     await pollUntil(() => closed === 1, 'the connection to be closed');
   });
 
+  it('is answered if the answer came while this process stood still', async () => {
+    answer = (_, res) => {
+      res.writeHead(201, { 'content-length': 0 }).end();
+      for (const end = performance.now() + 60; performance.now() < end; );
+    };
+    expect((await ask(30)).status).to.equal(201);
+  });
+
   it('ends with whoever asks, before and after it was sent', async () => {
     let asked = 0;
     answer = () => asked++;

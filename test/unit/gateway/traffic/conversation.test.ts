@@ -38,6 +38,18 @@ describe('what identifies a conversation', () => {
     const text = { type: 'text', text: 'Where is Bern?' };
     const marked = { ...text, cache_control: { type: 'ephemeral' } };
     expect(read({ messages: [user([marked])] })).to.equal(read({ messages: [user([text])] }));
+    // Agents write text as blocks only where they mark it.
+    expect(read({ messages: [user([marked])] })).to.equal(read({ messages: [user('Where is Bern?')] }));
+  });
+
+  it('differs for another image', () => {
+    const ask = (url: string) => [
+      { type: 'text', text: 'What is it?' },
+      { type: 'image_url', image_url: { url } },
+    ];
+    expect(read({ messages: [user(ask('https://a.test/1'))] })).not.to.equal(
+      read({ messages: [user(ask('https://a.test/2'))] }),
+    );
   });
 
   it('is read of responses, prompts and queries', () => {
@@ -87,6 +99,15 @@ describe('what identifies a conversation', () => {
       });
     read({ messages: [user(Array.from({ length: 10_000 }, item))] });
     expect(reads).to.be.below(100);
+    const listed = new Proxy(
+      { text: 'x' },
+      {
+        ownKeys: () => {
+          throw new Error('all members were listed');
+        },
+      },
+    );
+    expect(read({ messages: [user(listed)] })).to.equal(read({ messages: [user('x')] }));
     const long = 'x'.repeat(10_000);
     expect(read({ messages: [user(`${long}a`)] })).to.equal(read({ messages: [user(`${long}b`)] }));
   });

@@ -21,6 +21,18 @@ function describeRequest(fields: Partial<GatewayState> = {}): GatewayState {
   return { exchange, keyHash: 'key', priority: 0, ...fields } as GatewayState;
 }
 
+describe('the version that a response names', () => {
+  it('is the last one, whatever the values of other headers', () => {
+    const { exchange } = describeRequest();
+    exchange.headers.push('x-request-id', 'x-berth-version', 'x-other', '1');
+    const before = [...exchange.headers];
+    exchange.nameVersion('chat');
+    exchange.headers.push('x-last', '2');
+    exchange.nameVersion('v2');
+    expect(exchange.headers).to.deep.equal([...before, 'x-berth-version', 'v2', 'x-last', '2']);
+  });
+});
+
 describe('the way of a request to its engine', () => {
   const start = (
     traffic: { deployment: string; weight: number }[] | undefined,
@@ -69,16 +81,19 @@ describe('the way of a request to its engine', () => {
     }
   });
 
-  it('leads to the version of its conversation, or of the request where there is none', async () => {
+  it('leads to the version of its conversation, or of a random one where there is none', async () => {
     const there = target({ local: false, version: 'v2' });
     const { services, calls } = start([{ deployment: 'v2', weight: 10 }], there);
     expect(await acquireTarget(services, describeRequest({ conversation: 'talk' }))).to.equal(there);
     expect(await acquireTarget(services, describeRequest())).to.equal(there);
+    // Not the client's id of the request, which it may repeat.
+    const random = calls[2]![1];
+    expect(random).to.be.a('string').and.not.equal('request');
     expect(calls).to.deep.equal([
       ['choose', 'talk'],
       ['version', 'v2', 'talk'],
-      ['choose', 'request'],
-      ['version', 'v2', 'request'],
+      ['choose', random],
+      ['version', 'v2', random],
     ]);
   });
 
@@ -87,7 +102,7 @@ describe('the way of a request to its engine', () => {
     expect(await acquireTarget(services, describeRequest({ conversation: 'talk' }))).to.equal(own);
   });
 
-  it('gives the version’s slot back when the client left meanwhile', async () => {
+  it('releases the version’s target when the client left meanwhile', async () => {
     let released = 0;
     const there = target({ version: 'v2', release: () => released++ });
     const { services } = start([{ deployment: 'v2', weight: 10 }], there);

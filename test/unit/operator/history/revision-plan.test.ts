@@ -1,45 +1,43 @@
 /** Which revisions are written, and for whom. */
 import { expect } from 'chai';
-import type { Spec, SpecRevision } from '../../../../api/spec-revision.ts';
-import { describeChange, planRevisions } from '../../../../operator/history/revision-plan.ts';
+import {
+  describeChange,
+  type KnownRevision,
+  planRevisions,
+} from '../../../../operator/history/revision-plan.ts';
 
-const specOf = (concurrency: number): Spec => ({ kind: 'LLM', model: { id: 'qwen' }, concurrency });
-const revision = (number: number, concurrency = number): SpecRevision => ({
+const revision = (number: number): KnownRevision => ({
   name: `chat-${number}`,
   number,
   at: '2026-11-30T10:00:00Z',
   manager: 'kubectl',
-  spec: specOf(concurrency),
+  version: `spec ${number}`,
 });
-const numbersOf = (revisions: readonly SpecRevision[]) => revisions.map(({ number }) => number);
+const numbersOf = (revisions: readonly KnownRevision[]) => revisions.map(({ number }) => number);
 
 describe('the plan of revisions', () => {
   it('begins with the first spec', () => {
-    expect(planRevisions([], specOf(1))).to.deep.equal({
-      write: { number: 1, known: undefined },
-      remove: [],
-    });
+    expect(planRevisions([], 'spec 1', 0)).to.deep.equal({ number: 1, remove: [] });
   });
 
   it('writes nothing for the spec of the newest one', () => {
-    expect(planRevisions([revision(2), revision(1)], specOf(2)).write).to.equal(undefined);
-    expect(planRevisions([revision(1)], { ...specOf(1), replicas: 4, paused: true }).write).to.equal(
-      undefined,
-    );
+    expect(planRevisions([revision(2), revision(1)], 'spec 2', 0).number).to.equal(undefined);
   });
 
-  it('gives a spec of before the next number, without a second copy', () => {
-    const { write, remove } = planRevisions([revision(1), revision(2), revision(3)], specOf(1));
-    expect(write).to.deep.equal({ number: 4, known: revision(1) });
-    expect(remove).to.deep.equal([]);
+  it('gives a spec of before the next number', () => {
+    expect(planRevisions([revision(2), revision(1)], 'spec 1', 0)).to.deep.equal({ number: 3, remove: [] });
+  });
+
+  it('takes no number whose name is in use', () => {
+    expect(planRevisions([revision(2)], 'spec 3', 7).number).to.equal(8);
   });
 
   it('keeps ten, the newest', () => {
-    const ten = Array.from({ length: 10 }, (_, index) => revision(index + 1));
-    expect(numbersOf(planRevisions(ten, specOf(11)).remove)).to.deep.equal([1]);
-    expect(numbersOf(planRevisions(ten, specOf(1)).remove)).to.deep.equal([]);
-    const more = [...ten, revision(11), revision(12)];
-    expect(numbersOf(planRevisions(more, specOf(12)).remove)).to.deep.equal([2, 1]);
+    const ten = Array.from({ length: 10 }, (_, index) => revision(10 - index));
+    expect(numbersOf(planRevisions(ten, 'spec 11', 0).remove)).to.deep.equal([1]);
+    expect(numbersOf(planRevisions(ten, 'spec 10', 0).remove)).to.deep.equal([]);
+    const more = [revision(12), revision(11), ...ten];
+    expect(numbersOf(planRevisions(more, 'spec 12', 0).remove)).to.deep.equal([2, 1]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { type ModelDeployment, modelDeployment } from '../../../../api/model-deployment.ts';
 import { ModelStore } from '../../../../operator/model/model-store.ts';
-import { evaluateTraffic, listShares } from '../../../../operator/model/traffic.ts';
+import { evaluateTraffic, listSenders, listShares } from '../../../../operator/model/traffic.ts';
 
 let versions = 0;
 
@@ -92,7 +92,7 @@ describe('the versions that share a deployment’s traffic', () => {
       message: /there is no ModelDeployment v2 that is valid/,
     },
     {
-      what: 'that is invalid',
+      what: 'that never was valid',
       spec: { kind: 'Tea' },
       reason: 'MemberNotFound',
       message: /no ModelDeployment v2/,
@@ -111,6 +111,41 @@ describe('the versions that share a deployment’s traffic', () => {
         .to.match(message)
         .and.match(/; its share stays here$/);
     });
+
+  it('lend their engines only to those that name them, and can', () => {
+    const { models, put } = start(describeModel('v2', {}));
+    const v2 = modelDeployment.parse(describeModel('v2', {}));
+    const traffic = [{ deployment: 'v2', weight: 10 }];
+    expect(listSenders(models, v2)).to.equal(undefined);
+    expect(put(describeModel('chat', { traffic }))).to.include('team/v2');
+    put(describeModel('other', { model: { id: 'org/other' }, traffic }));
+    expect(listSenders(models, v2)).to.deep.equal(['chat']);
+    expect(put(describeModel('chat', {}, { metadata: { generation: 2 } }))).to.include('team/v2');
+    expect(listSenders(models, v2)).to.equal(undefined);
+    put(describeModel('chat', { traffic }, { metadata: { generation: 3 } }));
+    expect(models.remove('team/chat')).to.include('team/v2');
+    expect(listSenders(models, v2)).to.equal(undefined);
+  });
+
+  it('stay as they last were while they cannot be read', () => {
+    const { models, put } = start(describeModel('v2', {}));
+    put(describeModel('v2', { kind: 'Tea' }));
+    expect(listShares(models, entry(['v2', 10]))).to.deep.equal([{ deployment: 'v2', weight: 10 }]);
+  });
+
+  it('are reported while the sidecar of one is too old, but stay published', () => {
+    const { models, put } = start(describeModel('v2', {}));
+    const old = describeModel('v2', {});
+    put({ ...old, status: { readyReplicas: 1, sidecarVersion: '0.0.9' } } as typeof old);
+    const model = entry(['v2', 10]);
+    expect(listShares(models, model)).to.deep.equal([{ deployment: 'v2', weight: 10 }]);
+    expect(evaluateTraffic(models, model)).to.include({ status: 'False', reason: 'SidecarOutdated' });
+  });
+
+  it('are not reported where they have no weight', () => {
+    const { models } = start(describeModel('v3', {}));
+    expect(evaluateTraffic(models, entry(['v2', 0], ['v3', 5]))).to.include({ status: 'True' });
+  });
 
   it('name all that are missing', () => {
     const { models } = start();
