@@ -37,7 +37,7 @@ export const modelLimits = z
     jsonBody: quantityUpTo('160Mi', 'Largest JSON body.').default('32Mi'),
     file: quantity('Largest uploaded file.').default('50Mi'),
     multipartBody: quantity('Largest multipart body.').default('64Mi'),
-    batchFile: quantityUpTo('1Gi', 'Largest file of a batch.').default('200M'),
+    batchFile: quantityUpTo('256Mi', 'Largest file of a batch.').default('200M'),
     batchUploadTimeout: duration('Longest wait for the file of a batch.').default('30m'),
     promptCharacters: z
       .int()

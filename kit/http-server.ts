@@ -205,6 +205,17 @@ export function listen(server: Server, port: number, host?: string): Promise<num
   });
 }
 
+/** As `listen`, on a Unix socket, of which a path has at most 107 bytes. */
+export function listenOnSocket(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ path }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
 const SWEEP_INTERVAL_MS = 50;
 
 /** Stops accepting connections and lets requests in flight finish; aborts them after `timeoutMs`. */

@@ -64,7 +64,7 @@ export const LIMITS = {
   /** Files and open batches of a deployment, and the chunks of a file: each has a line, and ends at its 100th or its first MiB. */
   MAX_FILES: 1_000,
   MAX_OPEN_BATCHES: 100,
-  MAX_CHUNKS: 1_000,
+  MAX_CHUNKS: 1_100,
   /** The longest field of a batch or a file: its errors, or metadata of 16 pairs. */
   MAX_BATCH_FIELD_BYTES: 16 * KIB,
   /** What a chunk has written: two keys of objects. */

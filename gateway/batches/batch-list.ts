@@ -34,23 +34,33 @@ interface PageSource<T> {
   read: (ids: readonly string[]) => Promise<(T | null)[]>;
 }
 
-/** A few objects may be missing of a page: they have expired. */
+/** Ids that are read at once, beyond which a page is looked for no further than MAX_ROUNDS times. */
+const ROUND = 100;
+const MAX_ROUNDS = 20;
+
+/** Passes over objects that have expired: SDKs take an empty page for the last. */
 export async function readPage<T extends { id: string }, Shown>(
   { redis, index, read }: PageSource<T>,
   { limit, order, after }: PageQuery,
   show: (object: T) => Shown,
 ) {
-  const args = { limit: limit + 1, order, after, since: '', before: '' };
-  const ids = await callFunction(redis, 'list', [index], args);
-  const shown = ids.slice(0, limit);
   const found: T[] = [];
-  for (let at = 0; at < shown.length; at += LIMITS.READ_AT_ONCE)
-    found.push(...(await read(shown.slice(at, at + LIMITS.READ_AT_ONCE))).filter((each) => each !== null));
+  let last = after;
+  let isMore = true;
+  for (let round = 0; round < MAX_ROUNDS && isMore && found.length <= limit; round++) {
+    const args = { limit: ROUND, order, after: last, since: '', before: '' };
+    const ids = await callFunction(redis, 'list', [index], args);
+    isMore = ids.length === ROUND;
+    last = ids.at(-1) ?? last;
+    for (let at = 0; at < ids.length && found.length <= limit; at += LIMITS.READ_AT_ONCE)
+      found.push(...(await read(ids.slice(at, at + LIMITS.READ_AT_ONCE))).filter((each) => each !== null));
+  }
+  const shown = found.slice(0, limit);
   return {
     object: 'list' as const,
-    data: found.map(show),
-    first_id: shown[0] ?? null,
-    last_id: shown.at(-1) ?? null,
-    has_more: ids.length > limit,
+    data: shown.map(show),
+    first_id: shown[0]?.id ?? null,
+    last_id: shown.at(-1)?.id ?? null,
+    has_more: found.length > limit,
   };
 }

@@ -14,8 +14,8 @@ export interface BatchWorkerOptions extends ChunkServices {
 }
 
 export interface LineEngine {
-  /** A slot for a line; null: none is idle. The function releases it. */
-  lend(): (() => void) | null;
+  /** A slot for a line; null: none is idle. The function releases it; `revoke` is called if a request takes it. */
+  lend(revoke: () => void): (() => void) | null;
   /** Whether lines may be run now. */
   isOpen(): boolean;
   /** It ends what it has, and begins nothing. */
@@ -93,18 +93,22 @@ export class BatchWorker {
     const { engine } = this.#options;
     if (!engine) return;
     for (let run = this.#findWaiting(); run && engine.isOpen(); run = this.#findWaiting()) {
-      const release = engine.lend();
+      const revoked = new AbortController();
+      const release = engine.lend(() => revoked.abort());
       if (!release) return;
-      void run.runLine().finally(() => {
+      void run.runLine(revoked.signal).finally(() => {
         release();
         this.wake();
       });
     }
   }
 
-  /** The oldest first, so that few are open. */
+  /** The oldest first, so that few are open; no other one while space on disk is scarce. */
   #findWaiting(): ChunkRun | undefined {
-    for (const run of this.#runs) if (run.isWaiting) return run;
+    for (const run of this.#runs) {
+      if (run.isWaiting) return run;
+      if (!this.#options.storage.spool.isHalfFree && !run.isPaused) return undefined;
+    }
     return undefined;
   }
 
@@ -113,6 +117,7 @@ export class BatchWorker {
     const { engine } = this.#options;
     if (!engine) return true;
     if (!engine.isOpen() || engine.isLeaving()) return false;
+    if (this.#runs.size > 0 && !this.#options.storage.spool.isHalfFree) return false;
     // The next is ready when lines run out. Those whose keys have to wait do not count.
     const active = [...this.#runs].filter(({ isPaused }) => !isPaused);
     const sum = (count: (run: ChunkRun) => number) => active.reduce((total, run) => total + count(run), 0);

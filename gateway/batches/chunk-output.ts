@@ -20,10 +20,10 @@ class LineFile {
   readonly #held: Promise<SpooledFile>;
   lines = 0;
 
-  constructor(spool: Spool) {
+  /** `onFault`: there is no space for it. The error is that of `end`. */
+  constructor(spool: Spool, onFault: () => void) {
     this.#held = spool.hold(this.#source, { maxBytes: MAX_PART_BYTES });
-    // Reported by `end`.
-    this.#held.catch(() => {});
+    this.#held.catch(onFault);
   }
 
   add(line: string): void {
@@ -43,9 +43,10 @@ export class ChunkOutput {
   readonly #used = { micros: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, totalTokens: 0 };
   #files: SpooledFile[] | null = null;
 
-  constructor(spool: Spool) {
-    this.#answers = new LineFile(spool);
-    this.#errors = new LineFile(spool);
+  /** `onFault`: it can no longer be stored. */
+  constructor(spool: Spool, onFault: () => void) {
+    this.#answers = new LineFile(spool, onFault);
+    this.#errors = new LineFile(spool, onFault);
   }
 
   addAnswer(line: string, bill: Bill | null): void {
@@ -102,9 +103,8 @@ export class ChunkOutput {
 
   /** Frees its space on disk. */
   async remove(): Promise<void> {
-    const files =
-      this.#files ?? (await Promise.all([this.#answers.end(), this.#errors.end()]).catch(() => []));
-    await Promise.all(files.map((file) => file.remove()));
+    const ends = await Promise.allSettled([this.#answers.end(), this.#errors.end()]);
+    await Promise.all(ends.map((end) => end.status === 'fulfilled' && end.value.remove()));
   }
 
   #count(bill: Bill | null): void {

@@ -42,12 +42,13 @@ interface WaitingLine {
 
 const FINAL_CALL_TIMEOUT_MS = 4_000;
 const RETRY_MS = 1_000;
+/** Before the second and the third attempt: an engine that crashes fails many lines before it counts as lost. */
+const REPEAT_MS = [1_000, 10_000];
 /** Limits may be raised meanwhile. */
 const MAX_PAUSE_MS = 10_000;
 const FAILURE_MS = 10_000;
-const MAX_ATTEMPTS = 3;
 /** No engine took it: that says nothing of the line. */
-const UNAVAILABLE = 503;
+const UNAVAILABLE = new Set([429, 503]);
 
 export class ChunkRun {
   /** Resolves at its end in every case; never rejects. */
@@ -63,7 +64,11 @@ export class ChunkRun {
   #pausedUntil = 0;
   #lines: WaitingLine[] = [];
   #running = 0;
+  /** Lines before their next attempt. */
+  #resting = 0;
   #isRead = false;
+  /** What it writes cannot be held: there is no space. */
+  #isBroken = false;
   /** Resolved when no line is left. */
   #settle: () => void = () => {};
 
@@ -73,7 +78,10 @@ export class ChunkRun {
     this.#chunk = chunk;
     this.#mode = chunk.mode;
     this.#onReady = onReady;
-    this.#output = new ChunkOutput(services.storage.spool);
+    this.#output = new ChunkOutput(services.storage.spool, () => {
+      this.#isBroken = true;
+      this.#settle();
+    });
     const cost = { sha256: chunk.sha256, micros: () => this.#output.micros };
     this.#endCost = services.runner?.watch(cost) ?? (() => {});
     this.ended = this.#run();
@@ -81,7 +89,7 @@ export class ChunkRun {
 
   /** Whether a line can be run now. */
   get isWaiting(): boolean {
-    return this.#mode === 'run' && this.#lines.length > 0 && !this.isPaused;
+    return this.#mode === 'run' && this.#lines.length > 0 && !this.isPaused && !this.#isBroken;
   }
 
   /** Its key or the engine has to rest. */
@@ -108,19 +116,20 @@ export class ChunkRun {
     this.#lost.abort();
   }
 
-  /** Runs one line, in a slot of the caller. Never rejects. */
-  async runLine(): Promise<void> {
+  /** Runs one line, in a slot of the caller; `revoked`: the slot is needed, so the line waits again. Never rejects. */
+  async runLine(revoked: AbortSignal): Promise<void> {
     const line = this.#lines.shift()!;
     this.#running++;
     try {
       const { endpoint: path, sha256 } = this.#chunk;
       const answer = await this.#services.runner!.run({
         ...{ path, body: line.body, sha256 },
-        signal: this.#lost.signal,
+        signal: AbortSignal.any([this.#lost.signal, revoked]),
       });
       this.#take(line, answer);
     } catch (error) {
-      if (!this.#lost.signal.aborted) this.#fail(line, error);
+      if (revoked.aborted) this.#lines.unshift(line);
+      else if (!this.#lost.signal.aborted) this.#fail(line, error);
     }
     this.#running--;
     this.#check();
@@ -129,7 +138,7 @@ export class ChunkRun {
   #take(line: WaitingLine, answer: LineAnswer): void {
     const text = formatAnswer(line.customId, answer);
     if (answer.status < 400) this.#output.addAnswer(text, answer.bill);
-    else if (answer.status === UNAVAILABLE) this.#wait(line, RETRY_MS);
+    else if (UNAVAILABLE.has(answer.status)) this.#wait(line, RETRY_MS);
     else if (isPassing(answer.status) && this.#repeat(line)) return;
     else this.#output.addError(text, answer.bill);
   }
@@ -150,11 +159,19 @@ export class ChunkRun {
 
   /** Whether a line is tried once more. */
   #repeat(line: WaitingLine): boolean {
-    if (++line.attempts >= MAX_ATTEMPTS) return false;
-    this.#wait(line, RETRY_MS);
+    const ms = REPEAT_MS[line.attempts++];
+    if (ms === undefined) return false;
+    this.#resting++;
+    setTimeout(() => {
+      this.#resting--;
+      this.#lines.push(line);
+      this.#check();
+      this.#onReady();
+    }, ms).unref();
     return true;
   }
 
+  /** With all others of its chunk. */
   #wait(line: WaitingLine, ms: number): void {
     this.#lines.push(line);
     this.#pausedUntil = performance.now() + ms;
@@ -215,7 +232,7 @@ export class ChunkRun {
     if (this.#mode !== 'run')
       for (const { customId } of this.#lines.splice(0))
         this.#output.addError(formatFault(customId, UNRUN[this.#mode]));
-    if (this.#lines.length === 0 && this.#running === 0) this.#settle();
+    if (this.#lines.length + this.#running + this.#resting === 0) this.#settle();
   }
 
   async #finish(): Promise<ChunkEnd> {
@@ -248,7 +265,7 @@ export class ChunkRun {
         return await call();
       } catch (error) {
         this.#lost.signal.throwIfAborted();
-        if (isPermanent(error)) throw error;
+        if (isPermanent(error) || this.#isBroken) throw error;
         if (!isRedisAway(error)) this.#services.log.warn({ err: error }, 'the store of a batch failed');
         await wait(RETRY_MS, undefined, { signal: this.#lost.signal });
       }
@@ -279,7 +296,7 @@ export class ChunkRun {
   }
 }
 
-const isPassing = (status: number): boolean => status === 429 || status >= 500;
+const isPassing = (status: number): boolean => status >= 500;
 const isGone = (error: unknown): boolean => error instanceof ApiError && error.code === 'result_expired';
 /** Others may pass: results wait for their store. */
 const isPermanent = (error: unknown): boolean =>

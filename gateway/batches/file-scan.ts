@@ -60,14 +60,13 @@ class Scan {
   }
 
   get isFull(): boolean {
-    return this.#errors.length >= MAX_ERRORS;
+    return this.#errors.length >= MAX_ERRORS || this.#lines > MAX_BATCH_LINES;
   }
 
   async add(line: Line): Promise<void> {
     this.#lines++;
     if (this.#lines > MAX_BATCH_LINES) {
-      if (this.#lines === MAX_BATCH_LINES + 1)
-        this.#note(null, 'too_many_lines', `The file must have at most ${MAX_BATCH_LINES} lines.`);
+      this.#note(null, 'too_many_lines', `The file must have at most ${MAX_BATCH_LINES} lines.`);
       return;
     }
     this.#place(line);

@@ -1,31 +1,48 @@
 /** The slots of this replica's engine, and where its requests run: here while there is a slot, else at a peer. */
 
+import { type Clock, systemClock } from '../../kit/clock.ts';
 import { BusyTime } from './busy-time.ts';
 import type { Acquisition, Caller, Capacity, EngineTarget } from './capacity.ts';
 import type { Peers } from './peers.ts';
 import type { PrefixBalance } from './prefix-balance.ts';
 
-/** One in 20 slots. */
-const FREE_SHARE = 0.05;
+/** So long after a request took a line's slot, one stays free: the next request needs to end no line. */
+const REST_MS = 1_000;
+
+interface Loan {
+  revoke: () => void;
+}
 
 /** The slots of this replica's engine. */
 export class Slots {
   /** Requests and jobs that have a slot, and those that wait for one. */
   readonly busy: BusyTime;
-  #inflight = 0;
-  #lent = 0;
+  /** Requests, jobs and checks. */
+  #taken = 0;
+  /** To lines of batches, the oldest first. */
+  readonly #loans: Loan[] = [];
+  /** Ends the rest; null: none. */
+  #endRest: (() => void) | null = null;
+  readonly #clock: Clock;
   readonly #listeners = new Set<() => void>();
   readonly #lenders = new Set<() => void>();
   readonly #readLimit: () => number | null;
 
   /** `readLimit` is called each time, so a changed limit applies at once; null = unlimited. */
-  constructor(readLimit: () => number | null, busy = new BusyTime()) {
+  constructor(readLimit: () => number | null, busy = new BusyTime(), clock: Clock = systemClock) {
     this.#readLimit = readLimit;
+    this.#clock = clock;
     this.busy = busy;
   }
 
+  /** Of everything in the engine, lines of batches included. */
   get inflight(): number {
-    return this.#inflight;
+    return this.#taken + this.#loans.length;
+  }
+
+  /** Those that are not there for a request: a line's is. */
+  get taken(): number {
+    return this.#taken;
   }
 
   get limit(): number | null {
@@ -34,7 +51,7 @@ export class Slots {
 
   get isFull(): boolean {
     const limit = this.#readLimit();
-    return limit !== null && this.#inflight >= limit;
+    return limit !== null && this.#taken >= limit;
   }
 
   /** Takes a slot, or returns null if all are taken. The returned function releases it, once. */
@@ -50,28 +67,33 @@ export class Slots {
     };
   }
 
-  /** How many are lent to lines of batches. */
-  get lent(): number {
-    return this.#lent;
+  /**
+   * A slot for a line of a batch; null: none is idle. `most`: how many may be in use where slots are unlimited. `revoke` is called when
+   * a request takes the slot: the line ends at once, and need not release it.
+   */
+  lend(most: number, revoke: () => void): (() => void) | null {
+    const idle = (this.#readLimit() ?? most) - this.inflight;
+    if (idle <= (this.#endRest ? 1 : 0)) return null;
+    const loan = { revoke };
+    this.#loans.push(loan);
+    return () => {
+      const at = this.#loans.indexOf(loan);
+      if (at < 0) return;
+      this.#loans.splice(at, 1);
+      this.#notifyLenders();
+    };
   }
 
-  /**
-   * As `hold`, for a line of a batch: a share of the slots stays free, so that requests seldom wait for a line's end. `most`: how
-   * many may be in use where slots are unlimited.
-   */
-  lend(most: number): (() => void) | null {
-    const limit = this.#readLimit();
-    const free = limit === null ? most : limit - Math.floor(limit * FREE_SHARE);
-    const release = this.#inflight < free ? this.hold() : null;
-    if (!release) return null;
-    this.#lent++;
-    let isLent = true;
-    return () => {
-      if (!isLent) return;
-      isLent = false;
-      this.#lent--;
-      release();
-    };
+  /** The youngest, which has done least. */
+  #revoke(): void {
+    const loan = this.#loans.pop();
+    if (!loan) return;
+    this.#endRest?.();
+    this.#endRest = this.#clock.after(REST_MS, () => {
+      this.#endRest = null;
+      this.#notifyLenders();
+    });
+    loan.revoke();
   }
 
   /** From now until the slot is released, its holder counts as load. */
@@ -96,17 +118,22 @@ export class Slots {
 
   #occupy(): boolean {
     const limit = this.#readLimit();
-    if (limit !== null && this.#inflight >= limit) return false;
-    this.#inflight++;
-    if (limit !== null && this.#inflight >= limit) this.#notifyCrossing();
+    if (limit !== null && this.#taken >= limit) return false;
+    this.#taken++;
+    if (limit !== null && this.inflight > limit) this.#revoke();
+    if (limit !== null && this.#taken >= limit) this.#notifyCrossing();
     return true;
   }
 
   #vacate(): void {
     const limit = this.#readLimit();
-    this.#inflight--;
+    this.#taken--;
     // It was full with this one, and no longer is.
-    if (limit !== null && this.#inflight === limit - 1) this.#notifyCrossing();
+    if (limit !== null && this.#taken === limit - 1) this.#notifyCrossing();
+    this.#notifyLenders();
+  }
+
+  #notifyLenders(): void {
     for (const listener of this.#lenders) listener();
   }
 

@@ -20,8 +20,6 @@ import { Reservations } from './reservations.ts';
 import { SlotLine, SlotQueue } from './slot-queue.ts';
 import { WakingCapacity } from './waking-capacity.ts';
 
-/** The longest wait for the end of a line of a batch. */
-const LINE_WAIT_MS = 60_000;
 /** All engines load an adapter at about the same time. */
 const ADAPTER_EAGER_MS = 10_000;
 
@@ -120,7 +118,8 @@ export function startReplica(options: ReplicaOptions): Replica {
     describe: () => ({
       v: 1,
       ...self,
-      inflight: slots.inflight,
+      // Peers and scaling see no lines, which yield their slots.
+      inflight: slots.taken,
       ...describeQueue(),
       ...(countQueued() > 0 && { queued: countQueued() }),
       limit: slots.limit,
@@ -162,7 +161,14 @@ export function startReplica(options: ReplicaOptions): Replica {
     isOn: () => config().balance === 'Prefix',
     secret: tokens.peer,
     pod: self.pod,
-    slots,
+    slots: {
+      get inflight() {
+        return slots.taken;
+      },
+      get limit() {
+        return slots.limit;
+      },
+    },
     isOwnOpen: () => isEngineOpen() && !isCordoned(),
     isLeaving: isDraining,
     list: listPeers,
@@ -183,8 +189,7 @@ export function startReplica(options: ReplicaOptions): Replica {
   const slotQueue = new SlotQueue({
     capacity,
     takeLocal: () => capacity.takeLocal(),
-    // One that a line has is free soon.
-    waitMs: () => Math.max(config().limits.waitForSlotMs, slots.lent > 0 ? LINE_WAIT_MS : 0),
+    waitMs: () => config().limits.waitForSlotMs,
     isShared,
     busy: slots.busy,
     line,

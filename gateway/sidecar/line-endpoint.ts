@@ -1,14 +1,17 @@
 /**
  * Runs lines of batches as the endpoint runs requests: the same validation, calls of the engine and answers. A line comes by a
- * connection of this process to itself, has its slot already, and is charged by its batch.
+ * connection of this process to itself, over a socket in its own file system: the pod's other containers share its network. It has
+ * its slot already, and is charged by its batch.
  */
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import Koa from 'koa';
 import type { GatewayConfig } from '../../api/gateway-config.ts';
 import { BodyTooLargeError, readBody } from '../../kit/bounded-body.ts';
-import { closeServer, listen } from '../../kit/http-server.ts';
+import { closeServer, listenOnSocket } from '../../kit/http-server.ts';
 import type { Bill } from '../account/account.ts';
 import { Ledger } from '../account/ledger.ts';
 import { PriceRounding } from '../account/price-rounding.ts';
@@ -42,7 +45,6 @@ interface OpenLine {
 }
 
 const HEADER = 'x-berth-line';
-const LOOPBACK = '127.0.0.1';
 /** Engines serve the highest first. */
 const LOWEST_PRIORITY = -100;
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
@@ -55,7 +57,7 @@ export class LineEndpoint implements LineRunner {
   readonly #open = new Map<string, OpenLine>();
   readonly #costs = new Set<ChunkCost>();
   readonly #agent = new Agent({ keepAlive: true });
-  #server: Promise<Server> | null = null;
+  #server: Promise<{ server: Server; folder: string; path: string }> | null = null;
 
   constructor(options: LineEndpointOptions) {
     this.#options = options;
@@ -70,12 +72,15 @@ export class LineEndpoint implements LineRunner {
       deployment,
       unsettledMicros: () => this.#sumCosts(order.sha256),
     });
-    this.#server ??= this.#listen();
-    const { port } = (await this.#server).address() as AddressInfo;
     const secret = randomBytes(16).toString('hex');
     try {
+      this.#server ??= this.#listen().catch((error) => {
+        this.#server = null;
+        throw error;
+      });
+      const { path } = await this.#server;
       const billed = new Promise<Bill | null>((end) => this.#open.set(secret, { order, admitted, end }));
-      const answer = await this.#ask(port, secret, order);
+      const answer = await this.#ask(path, secret, order);
       const text = await readAnswer(answer);
       return {
         status: answer.statusCode!,
@@ -83,6 +88,10 @@ export class LineEndpoint implements LineRunner {
         body: text,
         bill: await billed,
       };
+    } catch (error) {
+      // It counts when it is run again.
+      if (order.signal.aborted) admitted.uncount?.();
+      throw error;
     } finally {
       this.#open.delete(secret);
     }
@@ -101,15 +110,17 @@ export class LineEndpoint implements LineRunner {
 
   async close(): Promise<void> {
     this.#agent.destroy();
-    if (this.#server) await closeServer(await this.#server, CLOSE_TIMEOUT_MS);
+    if (!this.#server) return;
+    const { server, folder } = await this.#server;
+    await closeServer(server, CLOSE_TIMEOUT_MS);
+    await rm(folder, { recursive: true, force: true });
   }
 
-  #ask(port: number, secret: string, { path, body, signal }: LineOrder): Promise<IncomingMessage> {
+  #ask(socketPath: string, secret: string, { path, body, signal }: LineOrder): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const request = httpRequest(
         {
-          host: LOOPBACK,
-          port,
+          socketPath,
           path,
           method: 'POST',
           agent: this.#agent,
@@ -126,10 +137,12 @@ export class LineEndpoint implements LineRunner {
     });
   }
 
-  async #listen(): Promise<Server> {
+  async #listen() {
     const server = createServer({ requestTimeout: 0 }, createListener(this.#build()));
-    await listen(server, 0, LOOPBACK);
-    return server;
+    const folder = await mkdtemp(join(tmpdir(), 'berth-lines-'));
+    const path = join(folder, 'socket');
+    await listenOnSocket(server, path);
+    return { server, folder, path };
   }
 
   #build(): Koa<GatewayState> {
@@ -162,7 +175,7 @@ export class LineEndpoint implements LineRunner {
   #identifyLine(): GatewayMiddleware {
     return ({ req, state }, next) => {
       const line = this.#open.get(String(req.headers[HEADER]));
-      if (!line) throw new ApiError('invalid_api_key', 'This port is for lines of batches.');
+      if (!line) throw new ApiError('invalid_api_key', 'This socket is for lines of batches.');
       state.keyHash = line.order.sha256;
       state.keyName = line.admitted.keyName;
       state.priority = LOWEST_PRIORITY;

@@ -37,8 +37,8 @@ export function startLines(options: LineSlotsOptions): BatchWorker {
         return engine.isReady() && engine.sleep.isAwake && !paused && !deleting && replica.line.size === 0;
       },
       isLeaving: () => drain.isDraining || config().cordoned.includes(self.pod),
-      lend: () => {
-        const release = slots.lend(pace.most);
+      lend: (revoke) => {
+        const release = slots.lend(pace.most, revoke);
         return release && pace.count(release);
       },
     },

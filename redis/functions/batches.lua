@@ -50,6 +50,7 @@ end
 
 local function add_to_index(key, micros, id)
   redis.call('ZADD', key, digits(micros), id)
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', digits(micros - INDEX_MS * 1000))
   redis.call('PEXPIRE', key, digits(INDEX_MS))
 end
 
@@ -60,9 +61,9 @@ local function remove_objects(namespace, now, objects)
 end
 
 
--- Forgets the oldest files that have expired, of an index that is full.
+-- Forgets the files that have expired or were deleted, of an index that is full.
 local function tidy_files(namespace, files)
-  for _, id in ipairs(redis.call('ZRANGE', files, 0, READ_AT_ONCE - 1)) do
+  for _, id in ipairs(redis.call('ZRANGE', files, 0, MAX_FILES - 1)) do
     if redis.call('EXISTS', file_key(namespace, id)) == 0 then
       redis.call('ZREM', files, id)
     end
@@ -153,8 +154,8 @@ register('delete_file', function(keys, namespace, id)
     end
   end
   remove_objects(namespace, now_ms(), objects)
+  -- Its id stays in the index: a client that deletes what it lists goes on after it.
   redis.call('UNLINK', keys[1], chunks_key(namespace, id))
-  redis.call('ZREM', files_key(namespace, file.deployment), id)
   return 'deleted'
 end)
 

@@ -180,21 +180,22 @@ describe('a batch, by OpenAI’s SDK', () => {
     expect(await refusalOf(bounded.batches.create(order))).to.include({ status: 403 });
   });
 
-  it('leaves slots to requests', async () => {
-    await stack.engines[0]!.control({ ttftMs: 150 });
-    const { id } = await stack.create((await stack.upload(200)).id);
-    await pollUntil(async () => (await stack.engines[0]!.read()).inflight >= 7, 'busy slots');
-    for (let turn = 0; turn < 5; turn++) {
-      const answer = await stack.client.chat.completions.create({
-        model: 'berth/chat',
-        messages: [{ role: 'user', content: 'hello' }],
-        max_tokens: 2,
+  it('gives its slots to requests at once, and runs those lines again', async () => {
+    const [engine] = stack.engines;
+    await engine!.control({ ttftMs: 600_000 });
+    const { id } = await stack.create((await stack.upload(8)).id);
+    await pollUntil(async () => (await engine!.read()).inflight === 8, 'busy slots');
+    await engine!.control({ ttftMs: 1_000 });
+    const ask = () =>
+      stack.client.chat.completions.create({
+        ...{ model: 'berth/chat', messages: [{ role: 'user', content: 'hello' }], max_tokens: 2 },
       });
-      expect(answer.choices).to.have.length(1);
-    }
-    await stack.client.batches.cancel(id);
-    await stack.untilEnded(id);
-    await stack.engines[0]!.reset();
+    const answers = await Promise.all(Array.from({ length: 8 }, ask));
+    expect(answers.map(({ choices }) => choices.length)).to.eql(Array(8).fill(1));
+    await engine!.reset();
+    const batch = await stack.untilEnded(id);
+    expect(batch.request_counts).to.eql({ total: 8, completed: 8, failed: 0 });
+    expect(namesOf(await stack.read(batch.output_file_id))).to.eql(nameLines(8).sort());
   });
 });
 

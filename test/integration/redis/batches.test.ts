@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { generateBatchId, generateFileId } from '../../../api/batch.ts';
 import { type Budget, encodeBudget } from '../../../api/budget.ts';
 import { configKeys, workKeys } from '../../../api/redis-keys.ts';
+import { readPage } from '../../../gateway/batches/batch-list.ts';
 import { admit } from '../../../redis/admission/admission-calls.ts';
 import { readBudget } from '../../../redis/admission/budgets.ts';
 import { addFile, deleteFile, readFiles } from '../../../redis/batches/batch-files.ts';
@@ -187,6 +188,24 @@ describe('the chunks of a batch', () => {
     expect((await read(cancelled)).status).to.equal('cancelled');
     expect((await read(expired)).status).to.equal('expired');
     expect(await cancelBatch(redis, namespace, cancelled)).to.equal('ended');
+  });
+
+  it('are listed to the end while a client deletes what it is shown', async () => {
+    const { redis, namespace, deployment } = space;
+    const kept = [await keepFile(1), await keepFile(1), await keepFile(1)];
+    const index = workKeys(namespace).files(deployment);
+    const read = (ids: readonly string[]) => readFiles(redis, namespace, ids);
+    const seen: string[] = [];
+    for (let after = '', isMore = true; isMore; ) {
+      const query = { limit: 1, order: 'desc', after } as const;
+      const page = await readPage({ redis, index, read }, query, ({ id }) => id);
+      expect(page.data).to.have.length(1);
+      seen.push(...page.data);
+      after = page.last_id!;
+      isMore = page.has_more;
+      await deleteFile(redis, namespace, after);
+    }
+    expect(seen).to.include.members(kept);
   });
 
   it('leave no object behind a file that is deleted', async () => {
