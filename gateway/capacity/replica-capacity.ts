@@ -35,7 +35,7 @@ export class Slots {
     this.busy = busy;
   }
 
-  /** Of everything in the engine, lines of batches included. */
+  /** Counts everything in the engine, lines of batches included. */
   get inflight(): number {
     return this.#taken + this.#loans.length;
   }
