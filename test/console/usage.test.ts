@@ -91,7 +91,7 @@ describe('the page of usage', () => {
     const table = page.getByRole('table', { name: 'Usage by key, model and day' });
     const row = table.getByRole('row', { name: /^make-run/ }).first();
     await row.waitFor({ timeout: 45_000 });
-    expect(await row.getByRole('cell').nth(2).textContent()).to.equal('berth/tiny-chat');
+    expect(await row.getByRole('cell').nth(3).textContent()).to.equal('berth/tiny-chat');
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('link', { name: 'Download CSV' }).click(),
