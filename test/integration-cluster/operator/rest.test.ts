@@ -93,7 +93,12 @@ describe('The operator at rest', () => {
     });
     await pollUntil(async () => (await cluster.list(RESOURCES.Deployment, namespace)).length === MODELS + 1);
     await harness.settle(operator);
-    const { 'patch modeldeployments/status': _, ...others } = countCalls(operator, before);
+    const {
+      'patch modeldeployments/status': _,
+      'create controllerrevisions': revisions,
+      ...others
+    } = countCalls(operator, before);
+    expect(revisions, 'its first spec').to.equal(1);
     const calls = Object.values(others).reduce((sum, count) => sum + count, 0);
     expect(calls, JSON.stringify(others)).to.be.most(10);
   });

@@ -56,6 +56,7 @@ function makeSources() {
       hostOwner: () => owners.host,
       idOwner: () => owners.id,
       servedBy: () => [],
+      entriesOf: () => [],
     },
     publisher: { publishedHost: () => owners.published },
     sidecars: { grantOf: () => granted },
