@@ -93,15 +93,6 @@ describe('a workspace’s Redis user', () => {
       SHA256,
       '1',
     ],
-    'admit in another workspace behind a key of its own': [
-      'FCALL',
-      'berth_1_admit',
-      '1',
-      own,
-      'two',
-      SHA256,
-      '1',
-    ],
     'settle in another workspace behind a key of its own': [
       'FCALL',
       'berth_1_settle',
@@ -162,6 +153,19 @@ describe('a workspace’s Redis user', () => {
       expect(isRedisAway(error), 'a refusal counts as away').to.equal(true);
     });
   }
+
+  it('is told that it names the counter of another key, where it admits in another workspace behind a key of its own', async () => {
+    const [answer] = (await tenant.redis.call(
+      'FCALL',
+      'berth_1_admit',
+      '1',
+      own,
+      'two',
+      SHA256,
+      '1',
+    )) as string[];
+    expect(answer).to.match(/^failed .*the counter of another key/);
+  });
 
   it('changed nothing of another’s by all that', async () => {
     expect(await stack.redis.get(workKeys('two').credit)).to.equal('5');
