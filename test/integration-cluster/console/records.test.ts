@@ -50,6 +50,7 @@ describe("the console's records", () => {
       inputTokens: 30,
       outputTokens: 20,
       cost: '0.00011',
+      owner: null,
     };
     const rows = (await read('')) as (typeof row & { day: string; model: string | null })[];
     expect(rows.map(({ model: _, ...rest }) => rest)).to.have.deep.members([
