@@ -4,7 +4,8 @@ import { channels, configKeys, globalKeys, workKeys } from '../../api/redis-keys
 import type { RedisClient } from '../client.ts';
 
 /** What gateways send and what the functions call on their behalf; ACLs apply inside functions too. */
-const COMMANDS = [
+/** That functions may run, too: they have the rights of their caller. */
+export const COMMANDS = [
   ...'fcall ping client|setname subscribe unsubscribe time'.split(' '),
   // Sizes of values, and whether memory is full.
   ...'memory|usage info|memory'.split(' '),
