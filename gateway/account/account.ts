@@ -79,17 +79,15 @@ function formatReceiptHeaders({ usage, micros }: Bill): string[] {
   return usage ? [...headers, 'x-berth-tokens', String(usage.totalTokens)] : headers;
 }
 
+/** As JSON has it. */
+export const describeReceipt = ({ usage, micros }: Bill) => ({
+  cost: formatAmount(micros),
+  ...(usage && { tokens: usage.totalTokens }),
+});
+
 /** Before the last of these events, after which many clients stop reading; clients ignore comments. */
-export function insertReceiptComment(
-  events: string,
-  { usage, micros }: Bill,
-  version: string | null = null,
-): string {
-  const receipt = {
-    cost: formatAmount(micros),
-    ...(usage && { tokens: usage.totalTokens }),
-    ...(version !== null && { version }),
-  };
+export function insertReceiptComment(events: string, bill: Bill, version: string | null = null): string {
+  const receipt = { ...describeReceipt(bill), ...(version !== null && { version }) };
   const start = findLastEvent(events);
   return `${events.slice(0, start)}: receipt ${JSON.stringify(receipt)}\n\n${events.slice(start)}`;
 }

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { claimChunk } from '../../redis/batches/batch-records.ts';
 import { isRedisAway } from '../../redis/client.ts';
+import { WindDown } from '../jobs/wind-down.ts';
 import { ChunkRun, type ChunkServices } from './chunk-run.ts';
 
 export interface BatchWorkerOptions extends ChunkServices {
@@ -25,21 +26,17 @@ export interface LineEngine {
 /** A new batch is announced: polling finds chunks that lost their worker. */
 const POLL_MS = 5_000;
 const RETRY_MS = 500;
-/** Released this long before the end of a drain. */
-const RELEASE_BEFORE_END_MS = 5_000;
 /** The end of one overlaps with the start of the next (decision 0376). */
 const MAX_CHUNKS = 8;
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export class BatchWorker {
   readonly #options: BatchWorkerOptions;
   readonly #runs = new Set<ChunkRun>();
   #isClaiming = false;
   #isAskedAgain = false;
-  #isWindingDown = false;
+  readonly #windDown = new WindDown();
   #isStopped = false;
   #poll: NodeJS.Timeout | undefined;
-  #end: NodeJS.Timeout | undefined;
 
   constructor(options: BatchWorkerOptions) {
     this.#options = options;
@@ -51,32 +48,23 @@ export class BatchWorker {
     return this.#runs.size;
   }
 
-  /** A slot is free. Asks Redis nothing. */
-  fill(): void {
-    this.#fill();
-  }
-
   /** Slots may be idle, or chunks wait. */
   wake(): void {
-    this.#fill();
+    this.fill();
     if (this.#isClaiming) this.#isAskedAgain = true;
     else if (this.#mayClaim) void this.#claim();
   }
 
   /** Claims nothing more; chunks that have not ended shortly before `withinMs` are given back. */
   windDown(withinMs: number): void {
-    this.#isWindingDown = true;
-    clearTimeout(this.#end);
-    const release = () => {
+    this.#windDown.start(withinMs, () => {
       for (const run of this.#runs) run.release();
-    };
-    this.#end = setTimeout(release, Math.min(Math.max(0, withinMs - RELEASE_BEFORE_END_MS), MAX_TIMER_MS));
+    });
   }
 
   resume(): void {
     if (this.#isStopped) return;
-    clearTimeout(this.#end);
-    this.#isWindingDown = false;
+    this.#windDown.cancel();
     this.wake();
   }
 
@@ -85,11 +73,11 @@ export class BatchWorker {
     clearTimeout(this.#poll);
     this.windDown(withinMs);
     await Promise.all([...this.#runs].map(({ ended }) => ended));
-    clearTimeout(this.#end);
+    this.#windDown.close();
   }
 
-  /** As long as slots are idle. */
-  #fill(): void {
+  /** Runs lines as long as slots are idle. Asks Redis nothing. */
+  fill(): void {
     const { engine } = this.#options;
     if (!engine) return;
     for (let run = this.#findWaiting(); run && engine.isOpen(); run = this.#findWaiting()) {
@@ -113,7 +101,7 @@ export class BatchWorker {
   }
 
   get #mayClaim(): boolean {
-    if (this.#isWindingDown || this.#isStopped || this.#runs.size >= MAX_CHUNKS) return false;
+    if (this.#windDown.isOn || this.#isStopped || this.#runs.size >= MAX_CHUNKS) return false;
     const { engine } = this.#options;
     if (!engine) return true;
     if (!engine.isOpen() || engine.isLeaving()) return false;

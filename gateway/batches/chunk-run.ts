@@ -14,10 +14,12 @@ import { registerObjects } from '../../redis/requests/object-cleanup.ts';
 import { retryWhileRedisDown } from '../../redis/retry-while-down.ts';
 import { parseBody } from '../http/body-parsing.ts';
 import { ApiError } from '../http/error-response.ts';
+import { keepLease } from '../jobs/lease.ts';
 import type { StorageServices } from '../jobs/services.ts';
 import type { Logger } from '../telemetry/log.ts';
 import { getMemberOf } from '../text/request-body.ts';
 import { ChunkOutput } from './chunk-output.ts';
+import { LineQueue, type WaitingLine } from './line-queue.ts';
 import { readLines } from './line-reader.ts';
 import type { LineAnswer, LineRunner } from './line-runner.ts';
 import { formatAnswer, formatFault, UNRUN } from './output-line.ts';
@@ -34,16 +36,8 @@ export interface ChunkServices {
 /** `lost`: another worker has it, or it was released. */
 export type ChunkEnd = 'finished' | 'lost';
 
-interface WaitingLine {
-  customId: string;
-  body: string;
-  attempts: number;
-}
-
 const FINAL_CALL_TIMEOUT_MS = 4_000;
 const RETRY_MS = 1_000;
-/** Before the second and the third attempt: an engine that crashes fails many lines before it counts as lost. */
-const REPEAT_MS = [1_000, 10_000];
 /** Limits may be raised meanwhile. */
 const MAX_PAUSE_MS = 10_000;
 const FAILURE_MS = 10_000;
@@ -60,12 +54,8 @@ export class ChunkRun {
   readonly #onReady: () => void;
   readonly #endCost: () => void;
   #mode: ChunkMode;
-  /** By performance.now(): none of its lines is run before. */
-  #pausedUntil = 0;
-  #lines: WaitingLine[] = [];
+  readonly #lines: LineQueue;
   #running = 0;
-  /** Lines before their next attempt. */
-  #resting = 0;
   #isRead = false;
   /** What it writes cannot be held: there is no space. */
   #isBroken = false;
@@ -78,6 +68,10 @@ export class ChunkRun {
     this.#chunk = chunk;
     this.#mode = chunk.mode;
     this.#onReady = onReady;
+    this.#lines = new LineQueue(() => {
+      this.#check();
+      onReady();
+    });
     this.#output = new ChunkOutput(services.storage.spool, () => {
       this.#isBroken = true;
       this.#settle();
@@ -89,12 +83,12 @@ export class ChunkRun {
 
   /** Whether a line can be run now. */
   get isWaiting(): boolean {
-    return this.#mode === 'run' && this.#lines.length > 0 && !this.isPaused && !this.#isBroken;
+    return this.#mode === 'run' && this.#lines.waiting > 0 && !this.isPaused && !this.#isBroken;
   }
 
   /** Its key or the engine has to rest. */
   get isPaused(): boolean {
-    return performance.now() < this.#pausedUntil;
+    return this.#lines.isPaused;
   }
 
   get batch(): string {
@@ -103,7 +97,7 @@ export class ChunkRun {
 
   /** Lines that are left, though none may be run now; infinite until they are known. */
   get waiting(): number {
-    return this.#isRead ? this.#lines.length : Number.POSITIVE_INFINITY;
+    return this.#isRead ? this.#lines.waiting : Number.POSITIVE_INFINITY;
   }
 
   /** Lines that are being run. */
@@ -118,7 +112,7 @@ export class ChunkRun {
 
   /** Runs one line, in a slot of the caller; `revoked`: the slot is needed, so the line waits again. Never rejects. */
   async runLine(revoked: AbortSignal): Promise<void> {
-    const line = this.#lines.shift()!;
+    const line = this.#lines.take();
     this.#running++;
     try {
       const { endpoint: path, sha256 } = this.#chunk;
@@ -128,7 +122,7 @@ export class ChunkRun {
       });
       this.#take(line, answer);
     } catch (error) {
-      if (revoked.aborted) this.#lines.unshift(line);
+      if (revoked.aborted) this.#lines.putBack(line);
       else if (!this.#lost.signal.aborted) this.#fail(line, error);
     }
     this.#running--;
@@ -138,8 +132,8 @@ export class ChunkRun {
   #take(line: WaitingLine, answer: LineAnswer): void {
     const text = formatAnswer(line.customId, answer);
     if (answer.status < 400) this.#output.addAnswer(text, answer.bill);
-    else if (UNAVAILABLE.has(answer.status)) this.#wait(line, RETRY_MS);
-    else if (isPassing(answer.status) && this.#repeat(line)) return;
+    else if (UNAVAILABLE.has(answer.status)) this.#lines.pause(line, RETRY_MS);
+    else if (isPassing(answer.status) && this.#lines.repeat(line)) return;
     else this.#output.addError(text, answer.bill);
   }
 
@@ -147,8 +141,8 @@ export class ChunkRun {
     const isKnown = error instanceof ApiError;
     if (isKnown && error.code === 'rate_limit_exceeded') {
       // Limits of the key hold for lines, too: they wait.
-      this.#wait(line, Math.min(MAX_PAUSE_MS, (error.details.retryAfter ?? 1) * 1_000));
-    } else if ((!isKnown || error.status >= 500) && !isCredit(error) && this.#repeat(line)) return;
+      this.#lines.pause(line, Math.min(MAX_PAUSE_MS, (error.details.retryAfter ?? 1) * 1_000));
+    } else if ((!isKnown || error.status >= 500) && !isCredit(error) && this.#lines.repeat(line)) return;
     else if (isKnown) this.#output.addError(formatFault(line.customId, error));
     else {
       this.#services.log.error({ err: error }, 'a line of a batch failed');
@@ -157,30 +151,16 @@ export class ChunkRun {
     }
   }
 
-  /** Whether a line is tried once more. */
-  #repeat(line: WaitingLine): boolean {
-    const ms = REPEAT_MS[line.attempts++];
-    if (ms === undefined) return false;
-    this.#resting++;
-    setTimeout(() => {
-      this.#resting--;
-      this.#lines.push(line);
-      this.#check();
-      this.#onReady();
-    }, ms).unref();
-    return true;
-  }
-
-  /** With all others of its chunk. */
-  #wait(line: WaitingLine, ms: number): void {
-    this.#lines.push(line);
-    this.#pausedUntil = performance.now() + ms;
-    setTimeout(this.#onReady, ms + 1).unref();
-  }
-
   async #run(): Promise<ChunkEnd> {
     const { log } = this.#services;
-    const endLease = this.#keepLease();
+    const endLease = keepLease({
+      // Its batch has a window instead.
+      remainingMs: Number.POSITIVE_INFINITY,
+      renew: () => this.#renew(),
+      onLost: () => this.#lost.abort(),
+      onError: (err) => log.error({ err }, 'renewing the claim of a chunk failed'),
+      renewalMs: CHUNK_RENEWAL_MS,
+    });
     const settled = new Promise<void>((resolve) => {
       this.#settle = resolve;
     });
@@ -221,7 +201,7 @@ export class ChunkRun {
     for await (const { bytes } of readLines(source as AsyncIterable<Buffer>, MAX_BATCH_LINE_BYTES)) {
       const parsed = parseBody(bytes!);
       const customId = String(parsed.value.custom_id);
-      this.#lines.push({ customId, body: getMemberOf(parsed, 'body')!, attempts: 0 });
+      this.#lines.add({ customId, body: getMemberOf(parsed, 'body')!, attempts: 0 });
     }
     this.#isRead = true;
   }
@@ -230,9 +210,9 @@ export class ChunkRun {
   #check(): void {
     if (!this.#isRead) return;
     if (this.#mode !== 'run')
-      for (const { customId } of this.#lines.splice(0))
+      for (const { customId } of this.#lines.takeAll())
         this.#output.addError(formatFault(customId, UNRUN[this.#mode]));
-    if (this.#lines.length + this.#running + this.#resting === 0) this.#settle();
+    if (this.#lines.size + this.#running === 0) this.#settle();
   }
 
   async #finish(): Promise<ChunkEnd> {
@@ -272,27 +252,14 @@ export class ChunkRun {
     }
   }
 
-  #keepLease(): () => void {
-    const { redis, log } = this.#services;
-    let isOver = false;
-    const renew = async () => {
-      try {
-        const mode = await renewChunk(redis, this.#chunk.claim);
-        if (isOver) return;
-        if (mode === 'stale') this.#lost.abort();
-        else if (mode !== this.#mode) {
-          this.#mode = mode;
-          this.#check();
-        }
-      } catch (error) {
-        if (!isRedisAway(error)) log.error({ err: error }, 'renewing the claim of a chunk failed');
-      }
-    };
-    const timer = setInterval(() => void renew(), CHUNK_RENEWAL_MS);
-    return () => {
-      isOver = true;
-      clearInterval(timer);
-    };
+  async #renew(): Promise<'renewed' | 'stale'> {
+    const mode = await renewChunk(this.#services.redis, this.#chunk.claim);
+    if (mode === 'stale' || this.#lost.signal.aborted) return 'stale';
+    if (mode !== this.#mode) {
+      this.#mode = mode;
+      this.#check();
+    }
+    return 'renewed';
   }
 }
 

@@ -1,6 +1,6 @@
 /** Lines that a batch writes, as OpenAI's have them. Pure. */
 import { randomBytes } from 'node:crypto';
-import { formatAmount } from '../../api/amount.ts';
+import { describeReceipt } from '../account/account.ts';
 import type { LineAnswer } from './line-runner.ts';
 
 /** Why a line was not run. */
@@ -16,10 +16,7 @@ const newId = (): string => `batch_req_${randomBytes(12).toString('hex')}`;
 
 /** `body` is JSON of an engine or of the gateway, whose line breaks are spaces between values. */
 export function formatAnswer(customId: string, { status, requestId, body, bill }: LineAnswer): string {
-  const receipt = bill && {
-    cost: formatAmount(bill.micros),
-    ...(bill.usage && { tokens: bill.usage.totalTokens }),
-  };
+  const receipt = bill && describeReceipt(bill);
   const head = JSON.stringify({ status_code: status, request_id: requestId, receipt });
   const text = body.trim() === '' ? 'null' : body.replace(/[\r\n]+/g, ' ');
   return `{"id":"${newId()}","custom_id":${JSON.stringify(customId)},"response":${head.slice(0, -1)},"body":${text}},"error":null}`;

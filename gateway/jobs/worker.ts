@@ -7,6 +7,7 @@ import type { Span } from '../tracing/span.ts';
 import { JobRun } from './job-run.ts';
 import { beginJobSpan, endJobSpan } from './job-span.ts';
 import type { WorkerServices } from './services.ts';
+import { RELEASE_BEFORE_END_MS, WindDown } from './wind-down.ts';
 
 export interface Worker {
   /** Polls the queue soon. `isCertain`: something was just queued. */
@@ -19,8 +20,6 @@ export interface Worker {
   stop(withinMs: number): Promise<void>;
 }
 
-/** Jobs are released this long before the end, to notify Redis and the engine. */
-const RELEASE_BEFORE_END_MS = 5_000;
 const POLL_INTERVAL_MS = 1_000;
 /** Queued jobs are announced: for an idle worker, polling is only a fallback. */
 const MAX_POLL_INTERVAL_MS = 8_000;
@@ -44,12 +43,11 @@ class QueueWorker implements Worker {
   #isAskedAgain = false;
   #pollMs = POLL_INTERVAL_MS;
   #isProbing = false;
-  #isWindingDown = false;
+  readonly #windDown = new WindDown();
   #isStopped = false;
   /** Set while the worker backs off from an engine that failed. */
   #rest: NodeJS.Timeout | undefined;
   #poll: NodeJS.Timeout | undefined;
-  #end: NodeJS.Timeout | undefined;
 
   constructor(options: WorkerServices) {
     this.#options = options;
@@ -65,18 +63,14 @@ class QueueWorker implements Worker {
   }
 
   windDown(withinMs: number): void {
-    this.#isWindingDown = true;
-    clearTimeout(this.#end);
-    const release = () => {
+    this.#windDown.start(withinMs, () => {
       for (const run of this.#runs) run.releaseJob();
-    };
-    this.#end = setTimeout(release, Math.min(Math.max(0, withinMs - RELEASE_BEFORE_END_MS), 2 ** 31 - 1));
+    });
   }
 
   resume(): void {
     if (this.#isStopped) return;
-    clearTimeout(this.#end);
-    this.#isWindingDown = false;
+    this.#windDown.cancel();
     this.wake();
   }
 
@@ -92,13 +86,13 @@ class QueueWorker implements Worker {
       }
     };
     await Promise.race([all(), pause(Math.max(withinMs, RELEASE_BEFORE_END_MS))]);
-    clearTimeout(this.#end);
+    this.#windDown.close();
   }
 
   get #mayClaim(): boolean {
     const { slots, config, engine, storage, pod } = this.#options;
     return (
-      !this.#isWindingDown &&
+      !this.#windDown.isOn &&
       !this.#rest &&
       !slots.isFull &&
       engine.isReady() &&
@@ -187,14 +181,14 @@ class QueueWorker implements Worker {
     const startedAt = performance.now();
     const run = new JobRun(this.#options, job, {
       release,
-      isShuttingDown: () => this.#isWindingDown,
+      isShuttingDown: () => this.#windDown.isOn,
       onEngineLost: () => this.#doubtEngine(),
       span,
     });
     this.#runs.add(run);
     jobs.running++;
     metrics.jobsRunning.inc();
-    if (this.#isWindingDown) run.releaseJob();
+    if (this.#windDown.isOn) run.releaseJob();
     void run.ended.then((outcome) => {
       if (span) endJobSpan(span, outcome);
       this.#runs.delete(run);

@@ -1,4 +1,4 @@
---- @include "budget", "clock", "numbers", "register"
+--- @include "budget", "clock", "numbers", "register", "usage-charge"
 -- Keys of the API: `admit` before a request, `uncount` and `settle` after it.
 
 -- Authenticates API keys and, where requested, checks credit and limits and counts one request of each.
@@ -7,11 +7,12 @@
 -- one that no replica has counted: it waits at a front, or was refused there, and counts apart until the minute is over;
 -- '1+n' as '1', and leases up to n further requests. A library before leases counts one and checks RPM alone, so callers
 -- check credit and TPD from the numbers.
--- Returns a text for each request: verdict, numbers, the key's name and its priority with spaces between, and for a lease its
--- requests, milliseconds and the credit left in millionths or -1 = unlimited; `failed` and why. The text of a key with
--- budgets or deployments continues, after 0 0 -1 where there is no lease, with: its budgets, the one that has least left, how
--- many millionths these are, its deployments, and whether the workspace has credit left; `-` stands for none. An exhausted budget has the verdict and the flag of a
--- workspace without credit, which older gateways report instead.
+-- Returns a text for each request, `failed` and why, or with spaces between:
+--   the verdict, numbers, the key's name and its priority;
+--   for a lease its requests, milliseconds, and the credit left in millionths or -1 = unlimited;
+--   for a key with budgets or deployments, after 0 0 -1 if there is no lease: its budgets, the one with least left, the millionths
+--   that it has left, the deployments, and 1 if the workspace has credit left. `-` stands for none.
+-- A key whose budget is used up has the verdict of a workspace without credit, which older gateways report.
 -- Configuration is read undeclared: a tenant may only read it, and declared keys must be writable.
 local SHA256_BYTES = 64
 -- A lease has at most this part of what is left of the minute, so below 256 every request is counted by itself.
@@ -173,10 +174,8 @@ register('uncount', function(keys, ends_at, count)
   return 1
 end)
 
--- Adds tokens to the key's UTC day and money to the workspace's credit and the key's budgets, once for each of the caller's
--- tokens. KEYS: the settlement's marker. ARGV: namespace, SHA-256 of the key, tokens, millionths, budgets (absent: none).
+-- Charges what requests used, once for each marker. KEYS: the settlement's marker. ARGV: namespace, SHA-256 of the key, tokens, millionths, budgets (absent: none).
 local MARKER_SECONDS = 600
-local COUNTER_SECONDS = 2 * DAY_SECONDS
 
 register('settle', function(keys, namespace, sha256, tokens, micros, budgets)
   if not (is_amount(tokens) and is_amount(micros)) then
@@ -187,14 +186,6 @@ register('settle', function(keys, namespace, sha256, tokens, micros, budgets)
   if not redis.call('SET', keys[1], '1', 'NX', 'EX', MARKER_SECONDS) then
     return 0
   end
-  if tokens ~= '0' then
-    local key = tpd_key(namespace, sha256, math.floor(now / SECOND_MS / DAY_SECONDS))
-    add_number(key, tokens)
-    redis.call('EXPIRE', key, COUNTER_SECONDS)
-  end
-  if micros ~= '0' then
-    add_number(credit_key(namespace), micros)
-    spend_budgets(namespace, budgets, micros, now)
-  end
+  charge_usage(namespace, sha256, tokens, micros, budgets, now)
   return 1
 end)

@@ -1,4 +1,4 @@
---- @include "budget", "clock", "memory", "numbers", "queue", "register", "stored-objects"
+--- @include "budget", "clock", "memory", "numbers", "queue", "register", "stored-objects", "usage-charge"
 -- Batches and their files: `add_file`, `read_files`, `delete_file`, `create_batch`, `read_batches`, `read_parts`, `cancel_batch`,
 -- and a worker's `claim_chunk`, `renew_chunk`, `release_chunk`, `finish_chunk`.
 
@@ -406,20 +406,11 @@ register('release_chunk', function(_, namespace, id, chunk, token)
 end)
 
 -- Charges the batch's key, its budgets and its workspace.
-local COUNTER_SECONDS = 2 * DAY_SECONDS
-
 local function charge(batch, now, tokens, micros)
   -- A tenant may have written the record, and a chunk must end.
   local is_read, budgets = pcall(load_budgets, batch.namespace, read_budgets(batch) or batch.budgets, now)
-  if tokens ~= '0' and #batch.key_hash > 0 then
-    local key = tpd_key(batch.namespace, batch.key_hash, math.floor(now / SECOND_MS / DAY_SECONDS))
-    add_number(key, tokens)
-    redis.call('EXPIRE', key, COUNTER_SECONDS)
-  end
-  if micros ~= '0' then
-    add_number(credit_key(batch.namespace), micros)
-    spend_budgets(batch.namespace, is_read and budgets or {}, micros, now)
-  end
+  local counted = #batch.key_hash > 0 and tokens or '0'
+  charge_usage(batch.namespace, batch.key_hash, counted, micros, is_read and budgets or {}, now)
 end
 
 -- Accepts what a chunk has written, once: it is counted and charged with it, and the last one ends the batch. KEYS: the batch.
